@@ -1,14 +1,39 @@
 //! From the kernel IR to the instruction sets of machines.
 //!
-//! [`prf`] writes assembly for the predicate-register-file GPU. What a machine lacks is an error
+//! [`legal`] makes words of all values and sequences of what a machine lacks; [`prf`] writes
+//! assembly for the predicate-register-file GPU. What remains that a machine lacks is an error
 //! that names it and the place; nothing is left out silently. A lowering is text for a machine's
 //! assembler: this crate knows no machine's code.
 
+pub mod legal;
 pub mod nested;
 pub mod prf;
 
+use flow::passes::PassError;
 use ir::LocId;
 use thiserror::Error;
+
+/// Why a kernel has no form for a machine.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Refused {
+    /// The machine lacks something.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// Its control flow cannot be put under predicates.
+    #[error(transparent)]
+    Pass(#[from] PassError),
+}
+
+impl Refused {
+    /// Where.
+    #[must_use]
+    pub fn loc(&self) -> LocId {
+        match self {
+            Self::Missing(missing) => missing.loc,
+            Self::Pass(error) => error.loc,
+        }
+    }
+}
 
 /// What a kernel needs and a machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

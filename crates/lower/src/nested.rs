@@ -1,9 +1,8 @@
 //! Nested conditionals of any depth: the kernel that shows what predicates cost.
 
-use crate::Missing;
+use crate::Refused;
 use crate::prf::{Assembly, prf};
-use flow::passes::PassError;
-use flow::passes::predicate::{Options, Predicated, predicate};
+use flow::passes::predicate::Predicated;
 use ir::{FuncId, Module, VerifiedModule};
 use std::fmt::Write;
 
@@ -49,17 +48,6 @@ pub fn stored(depth: u32, t: u32) -> u32 {
     deep * (deep + 1) / 2 + deep
 }
 
-/// Why there is no such program.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NestedError {
-    /// The pass refuses the number of registers.
-    #[error(transparent)]
-    Pass(#[from] PassError),
-    /// The machine cannot run it.
-    #[error(transparent)]
-    Missing(#[from] Missing),
-}
-
 /// The kernel as a program for the predicate-register-file GPU with so many predicates, and what
 /// the pass did.
 ///
@@ -68,12 +56,8 @@ pub enum NestedError {
 ///
 /// # Panics
 /// Never: the text is an IR kernel.
-pub fn nested(depth: u32, predicates: u32) -> Result<(Assembly, Predicated), NestedError> {
-    let module = module(&text(depth));
-    let (made, mut report) =
-        predicate(&module, FuncId(0), Options { predicates, ..Options::default() })?;
-    let about = report.swap_remove(0);
-    Ok((prf(&made, FuncId(0), &about)?, about))
+pub fn nested(depth: u32, predicates: u32) -> Result<(Assembly, Predicated), Refused> {
+    prf(&module(&text(depth)), FuncId(0), predicates)
 }
 
 fn module(text: &str) -> VerifiedModule {

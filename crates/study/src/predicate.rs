@@ -13,6 +13,9 @@ const LISTED: usize = 400;
 /// A kernel as predicated code.
 #[derive(Clone, Debug)]
 pub struct Study {
+    /// As the program has it.
+    source: VerifiedModule,
+    /// Under predicates.
     module: VerifiedModule,
     kernel: FuncId,
     predicates: u32,
@@ -32,7 +35,7 @@ pub fn study(module: &Module, kernel: &str, predicates: u32) -> Result<Study, Di
     let options = Options { predicates, ..Options::default() };
     let (made, functions) = predicate(&verified, id, options)
         .map_err(|error| place(invalid(error.to_string()), module, error.loc))?;
-    Ok(Study { module: made, kernel: id, predicates, functions })
+    Ok(Study { source: verified, module: made, kernel: id, predicates, functions })
 }
 
 fn place(finding: Diagnostic, module: &Module, loc: LocId) -> Diagnostic {
@@ -52,13 +55,10 @@ impl Study {
     /// # Errors
     /// Returns a diagnostic if the kernel needs a feature that the machine lacks.
     pub fn assembly(&self) -> Result<String, Diagnostic> {
-        let Some(about) = self.functions.iter().find(|f| f.function == self.kernel) else {
-            return Err(Diagnostic::error("predicate::missing", "there is no such kernel"));
-        };
-        let lowered = lower::prf::prf(&self.module, self.kernel, about);
-        lowered.map(|assembly| assembly.text).map_err(|missing| {
-            let finding = Diagnostic::error("predicate::missing", missing.to_string());
-            place(finding, &self.module, missing.loc)
+        let lowered = lower::prf::prf(&self.source, self.kernel, self.predicates);
+        lowered.map(|(assembly, _)| assembly.text).map_err(|refused| {
+            let finding = Diagnostic::error("predicate::missing", refused.to_string());
+            place(finding, &self.source, refused.loc())
                 .help("the report without -o works for every kernel")
         })
     }

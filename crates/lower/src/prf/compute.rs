@@ -1,7 +1,7 @@
 //! Arithmetic, logic, selection.
 
 use super::select::Select;
-use super::values::{integer, short};
+use super::values::{short, whole};
 use crate::Missing;
 use ir::mods::Rounding;
 use ir::{Inst, Op, Ty};
@@ -13,15 +13,13 @@ impl Select<'_> {
             return self.float(inst, to);
         }
         let pred = ty == Ty::Pred;
-        let word = integer(ty, 32);
-        let low = word || integer(ty, 64) || pred;
+        let word = whole(ty);
+        let low = word || pred;
         match inst.op {
             Op::Add if low => self.add(inst, to),
             Op::Sub if low => self.binary("sub", inst, to),
             Op::Mul if low => self.binary("mul", inst, to),
-            Op::MulWide if word => self.binary("mul", inst, to),
-            Op::Mad if low => self.multiply_add(inst, to),
-            Op::MadWide if word => self.multiply_add(inst, to),
+            Op::Mad if word => self.multiply_add(inst, to),
             Op::And if low => self.binary("and", inst, to),
             Op::Or if low => self.binary("or", inst, to),
             Op::Xor if low => self.binary("xor", inst, to),
@@ -47,7 +45,7 @@ impl Select<'_> {
                 self.code(format!("sub x{to}, x0, x{a}"));
                 Ok(())
             }
-            Op::Abs if word => {
+            Op::Abs if ty == Ty::S32 => {
                 let a = self.value(inst, 0, 60)?;
                 self.code(format!("srai x63, x{a}, 31"));
                 self.code(format!("xor x62, x{a}, x63"));

@@ -1,4 +1,7 @@
-//! Assembly for the predicate-register-file GPU, of a kernel that the pass `predicate` has made.
+//! Assembly for the predicate-register-file GPU.
+//!
+//! A kernel is made legal ([`crate::legal`]) and put under predicates (`flow::passes::predicate`);
+//! then each instruction becomes some of the machine's.
 //!
 //! What always holds:
 //!
@@ -6,9 +9,8 @@
 //!   instruction is its guard;
 //! - the program's own predicates are 0 or 1 in a general register; `bne` and `beq` make masks of
 //!   them;
-//! - 64-bit integers are addresses: their low words, on which all operations must agree with the
-//!   full ones. Comparing, dividing or shifting one right is refused;
-//! - a parameter is a word of the block of arguments, 64-bit ones are declared as pointers;
+//! - a parameter is a word of the block of arguments; those of 64 bits are declared as pointers,
+//!   whose upper words are zero;
 //! - x60 to x63 are scratch, those below them bases of spill slots, as many as are needed;
 //! - each instruction is a packet of its own, so no hazard is left open.
 //!
@@ -18,12 +20,16 @@
 mod compute;
 mod ranges;
 mod select;
+mod target;
 mod text;
 mod values;
 
-use crate::Missing;
-use flow::passes::predicate::Predicated;
-use ir::{FuncId, LocId, Module};
+use crate::legal::legalise;
+use crate::{Missing, Refused};
+use flow::passes::predicate::{Options, Predicated, predicate};
+use ir::{FuncId, LocId, Module, VerifiedModule};
+
+pub use target::TARGET;
 
 /// A program for the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,20 +45,36 @@ pub struct Assembly {
 /// Predicate registers of the largest machine.
 pub const PREDICATES: u32 = 32;
 
-/// Writes a kernel of a module that the pass `predicate` has made; `about` is what it said of the
-/// kernel.
+/// Lowers a kernel for a machine with `predicates` predicate registers; returns its program and
+/// what the pass `predicate` says of it.
 ///
 /// # Errors
-/// [`Missing`]: what the kernel needs and the machine lacks.
-pub fn prf(module: &Module, kernel: FuncId, about: &Predicated) -> Result<Assembly, Missing> {
+/// [`Refused`]: what the kernel needs and the machine lacks.
+pub fn prf(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    predicates: u32,
+) -> Result<(Assembly, Predicated), Refused> {
     let missing = |what: &str| Missing { what: what.to_owned(), loc: LocId(0) };
-    let function = module.functions.get(kernel.index()).filter(|f| f.is_kernel());
-    let function = function.ok_or_else(|| missing("such kernel"))?;
-    if about.registers > PREDICATES {
-        return Err(missing("more than 32 predicate registers"));
+    if !module.functions.get(kernel.index()).is_some_and(ir::Function::is_kernel) {
+        return Err(missing("such kernel").into());
     }
-    let slots = function.spill_slots;
-    let bases = slots.div_ceil(text::SLOTS_OF_BASE);
+    let legal = legalise(module, kernel, TARGET)?;
+    let (made, functions) =
+        predicate(&legal, kernel, Options { predicates, ..Options::default() })?;
+    let about = functions.into_iter().find(|about| about.function == kernel);
+    let about = about.ok_or_else(|| missing("such kernel"))?;
+    Ok((write(&made, kernel, &about)?, about))
+}
+
+/// Writes a kernel that the pass `predicate` has made; `about` is what it said of it.
+fn write(module: &Module, kernel: FuncId, about: &Predicated) -> Result<Assembly, Missing> {
+    if about.registers > PREDICATES {
+        let what = "more than 32 predicate registers".to_owned();
+        return Err(Missing { what, loc: LocId(0) });
+    }
+    let function = &module.functions[kernel.index()];
+    let bases = function.spill_slots.div_ceil(text::SLOTS_OF_BASE);
     let assigned = ranges::assign(function, &about.file, values::FIRST_SCRATCH - bases)?;
     select::select(function, &about.file, &assigned, bases)
 }

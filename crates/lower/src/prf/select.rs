@@ -2,7 +2,7 @@
 
 use super::Assembly;
 use super::text::{Line, SLOTS_OF_BASE, text};
-use super::values::{FIRST_SCRATCH, integer, short};
+use super::values::{FIRST_SCRATCH, short, whole};
 use crate::Missing;
 use ir::mods::{BoolOp, Flag, Order, Rounding, Space};
 use ir::module::{MaskRef, Symbol};
@@ -233,7 +233,7 @@ impl Select<'_> {
     /// Whether the operation works on what the low 32 bits of its operands give.
     fn low(&self, inst: &Inst) -> Result<(), Missing> {
         let ty = inst.ty.unwrap_or(Ty::B32);
-        if ty == Ty::Pred || integer(ty, 32) || integer(ty, 64) {
+        if ty == Ty::Pred || whole(ty) {
             return Ok(());
         }
         Err(self.missing(inst, &format!("operations on {ty} values")))
@@ -322,7 +322,6 @@ impl Select<'_> {
     fn convert(&mut self, inst: &Inst, to: u32) -> Result<(), Missing> {
         let (ty, from) = (inst.ty.unwrap_or(Ty::B32), inst.ty2.unwrap_or(Ty::B32));
         let what = format!("conversion from {from} to {ty}");
-        let whole = |t| integer(t, 32) || integer(t, 64);
         let a = self.value(inst, 0, 60)?;
         let rounding = inst.mods.rounding;
         match (ty, from) {
@@ -353,7 +352,7 @@ impl Select<'_> {
         }
         let (load, store) = match ty {
             Ty::F32 => ("lw", "sw"),
-            ty if integer(ty, 32) => ("lw", "sw"),
+            ty if whole(ty) => ("lw", "sw"),
             Ty::S16 | Ty::U16 | Ty::B16 => ("lh", "sh"),
             Ty::S8 | Ty::U8 | Ty::B8 => ("lb", "sb"),
             _ => return Err(self.missing(inst, &format!("accesses to {ty} values"))),
@@ -432,14 +431,20 @@ impl Select<'_> {
         };
         let param = self.function.params().get(index as usize);
         let size = param.map_or(0, |p| p.size);
-        let at_start = within + inst.offset == 0;
-        if inst.op != Op::Ld || !at_start || ty.bytes() != size || inst.results.len() != 1 {
+        let at = within + inst.offset;
+        let word = ty.bytes() == 4 && at % 4 == 0 && (0..i64::from(size)).contains(&at);
+        if inst.op != Op::Ld || !word || inst.results.len() != 1 {
             return Err(self.missing(inst, "access to parts of parameters"));
         }
         let to = match inst.results[0] {
             Some(Reg::Lane(reg)) => self.reg(reg),
             _ => 0,
         };
+        if at == 4 {
+            // Of a pointer, and of any other parameter that an argument of one word gives.
+            self.code(format!("addi x{to}, x0, 0"));
+            return Ok(());
+        }
         self.code("csrr x60, argp".to_owned());
         let (base, offset) = self.reach(60, 4 * i64::from(index), false);
         self.code(format!("lw x{to}, {offset}(x{base})"));

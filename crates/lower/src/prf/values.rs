@@ -2,7 +2,7 @@
 
 use super::select::Select;
 use crate::Missing;
-use ir::{Inst, Operand, Reg, RegTy, Ty};
+use ir::{Inst, Operand, Reg, Ty};
 
 /// The first scratch register.
 pub(super) const FIRST_SCRATCH: u32 = 60;
@@ -184,8 +184,7 @@ fn signed6(amount: u32) -> u32 {
     amount & 31
 }
 
-/// Whether a type is an integer of so many bits.
-pub(super) fn integer(ty: Ty, bits: u32) -> bool {
-    let float = matches!(ty, Ty::F32 | Ty::F64 | Ty::F16x2 | Ty::Bf16x2) || ty == Ty::Tf32;
-    ty.bits() == bits && !float && ty.reg() != RegTy::Pred
+/// Whether a type is an integer of 32 bits, or plain bits.
+pub(super) fn whole(ty: Ty) -> bool {
+    matches!(ty, Ty::U32 | Ty::S32 | Ty::B32)
 }

@@ -5,16 +5,18 @@ use ::prf::{Prf, Profile, Words};
 use flow::passes::predicate::{Options, Predicated, predicate};
 use ir::VerifiedModule;
 use lower::nested::{nested, stored};
+use lower::prf::prf;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::Blind;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const PAGE: &str = include_str!("../../../docs/predication.md");
+const PAGE: &str = include_str!("../../../../docs/predication.md");
 
-/// One kernel: its file, name, and what the pass did to it and the functions it calls, or why not.
-type Row = (String, String, Result<Vec<Predicated>, String>);
+/// One kernel: its file, name, what the pass did to it and the functions it calls, or why not, and
+/// the instructions of its program for the machine, or what the machine lacks.
+type Row = (String, String, Result<Vec<Predicated>, String>, Result<usize, String>);
 
 fn programs(folder: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> =
@@ -46,7 +48,10 @@ fn rows(predicates: u32) -> Vec<Row> {
             let done = predicate(&module, ir::FuncId(kernel as u32), options);
             let name = file.strip_prefix(&root).unwrap().with_extension("");
             let done = done.map(|d| d.1).map_err(|e| e.to_string());
-            rows.push((name.display().to_string(), module.functions[kernel].name.clone(), done));
+            let made = prf(&module, ir::FuncId(kernel as u32), 32);
+            let made = made.map(|made| made.0.instructions).map_err(|e| e.to_string());
+            let name = name.display().to_string();
+            rows.push((name, module.functions[kernel].name.clone(), done, made));
         }
     }
     rows
@@ -69,28 +74,33 @@ fn kernels() -> String {
     let rows = rows(16);
     let taken: Vec<_> = rows.iter().filter_map(|r| r.2.as_ref().ok()).collect();
     let over = |n: u32| taken.iter().filter(|d| sums(d).0 > n).count();
+    let assembled = rows.iter().filter(|r| r.3.is_ok()).count();
     let spilled = taken.iter().filter(|d| sums(d).1 > 0).count();
     let most = taken.iter().map(|d| sums(d).0).max().unwrap_or(0);
     let mut out = format!(
         "Of {} kernels the pass takes {}. Most predicates needed at once: {most}. More than 16 need {}, more than 32 {}; \
-         {spilled} spill at 16 (a call leaves no predicate in its register).\n\n\
-         | program | kernel | predicates needed | spilled at 16 | stores, loads | instructions | added |\n|---|---|---|---|---|---|---|\n",
+         {spilled} spill at 16 (a call leaves no predicate in its register). The machine takes {assembled}.\n\n\
+         | program | kernel | predicates needed | spilled at 16 | stores, loads | instructions | added | on the machine |\n|---|---|---|---|---|---|---|---|\n",
         rows.len(),
         taken.len(),
         over(16),
         over(32),
     );
-    for (file, kernel, done) in &rows {
+    for (file, kernel, done, made) in &rows {
+        let made = match made {
+            Ok(instructions) => instructions.to_string(),
+            Err(why) => why.clone(),
+        };
         let _ = match done {
             Ok(done) => {
                 let (peak, spilled, stores, loads, added, before) = sums(done);
                 let percent = added * 100 / before.max(1).cast_signed();
                 writeln!(
                     out,
-                    "| {file} | `{kernel}` | {peak} | {spilled} | {stores}, {loads} | {before} | {added} ({percent}%) |"
+                    "| {file} | `{kernel}` | {peak} | {spilled} | {stores}, {loads} | {before} | {added} ({percent}%) | {made} |"
                 )
             }
-            Err(why) => writeln!(out, "| {file} | `{kernel}` | refused: {why} | | | | |"),
+            Err(why) => writeln!(out, "| {file} | `{kernel}` | refused: {why} | | | | | {made} |"),
         };
     }
     out

@@ -1,0 +1,71 @@
+//! Legalisation: from verified IR to verified IR whose values are words of 32 bits.
+//!
+//! All lowerings begin with it. What a machine computes by itself is the [`Target`]'s answer;
+//! everything else becomes sequences of what it has, in two stages:
+//!
+//! 1. [`words`]: 64-bit values become pairs of words, values of 8 and 16 bits words whose upper
+//!    bits are zero. Addresses are low words: memory lies below 4 GiB.
+//! 2. [`ops`]: operations on words that the target lacks become other operations on words.
+//!
+//! The result is IR like any other: it runs on the engine, which is how the sequences are tested.
+//! An inserted instruction has the guard, the place and, as its origin, `lowering`.
+
+mod build;
+mod dead;
+mod float;
+mod integer;
+mod narrow;
+mod ops;
+mod pairs;
+mod words;
+
+use crate::Missing;
+use ir::{FuncId, Inst, LocId, Module, VerifiedModule};
+
+/// What a machine with registers of 32 bits has.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Whether its lowering takes an instruction on words and predicates as it is. Every target
+    /// has integer `add`, `sub`, `mul`, logic, shifts, signed division, `setp`, `selp` and moves.
+    pub has: fn(&Inst) -> bool,
+}
+
+/// The kernel of a module for a target, with the functions that it calls.
+///
+/// # Errors
+/// [`Missing`]: an operation that neither the target nor a sequence of its operations computes.
+pub fn legalise(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    target: Target,
+) -> Result<VerifiedModule, Missing> {
+    let mut out: Module = (**module).clone();
+    for id in reached(module, kernel) {
+        let words = words::words(&module.functions[id.index()], module)?;
+        let mut legal = ops::legal(words, target)?;
+        dead::remove(&mut legal);
+        out.functions[id.index()] = legal;
+    }
+    VerifiedModule::new(out).map_err(|errors| {
+        let first = errors.iter().next().map_or_else(String::new, ToString::to_string);
+        Missing { what: format!("valid form of this kernel: {first}"), loc: LocId(0) }
+    })
+}
+
+/// The kernel and the functions that it calls, directly or not.
+fn reached(module: &Module, kernel: FuncId) -> Vec<FuncId> {
+    let mut out = vec![kernel];
+    let mut next = 0;
+    while let Some(&id) = out.get(next) {
+        next += 1;
+        let Some(function) = module.functions.get(id.index()) else { continue };
+        for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+            if let Some(&ir::Operand::Func(callee)) = inst.operands.first()
+                && !out.contains(&callee)
+            {
+                out.push(callee);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,5 @@
+//! Tests of the lowerings.
+
+mod legal;
+mod page;
+mod prf;
