@@ -157,6 +157,11 @@ impl Scan<'_> {
                     (start, end) = (start.min(head), end.max(back));
                 }
             }
+            // A register that has not been written reads as zero: registers are zero when a block
+            // starts, so nothing else may be in it before.
+            if self.carried(accesses, 0, u32::MAX) {
+                start = 0;
+            }
             out.push((start, end, reg));
         }
         out

@@ -2,7 +2,8 @@
 
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
-use lower::prf::{Assembly, prf};
+use lower::legal::legalise;
+use lower::prf::{Assembly, TARGET, prf};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
@@ -27,7 +28,8 @@ fn alone(module: &Module) -> Vec<u32> {
     let serial = converge::Entry::find("serial").unwrap();
     let mut launch = Launch::<1>::new(FuncId(0), catalogued(serial));
     let bytes = 4 * (THREADS * BLOCKS) as usize;
-    let out = launch.memory.allocate("out", bytes as u64).unwrap();
+    let out = Addr(OUT);
+    launch.memory.map_at("out", out, bytes as u64, Permission::ReadWrite).unwrap();
     launch.variables = load_variables(&program, &mut launch.memory).unwrap();
     launch.params = [out.0.to_le_bytes(), 77u64.to_le_bytes()].concat()[..12].to_vec();
     (launch.grid, launch.block) = ([BLOCKS, 1, 1], [THREADS, 1, 1]);
@@ -86,6 +88,8 @@ fn check(text: &str) {
 fn fits(text: &str) -> bool {
     let module = verified(text);
     let expected = alone(&module);
+    let legal = legalise(&module, FuncId(0), TARGET).unwrap();
+    assert_eq!(alone(&legal), expected, "{text}\n{}", ir::text::print(&legal));
     for predicates in [3, 5, 16, 31] {
         let assembly = match lowered(&module, predicates) {
             Err(e) if e.to_string().ends_with("general registers for values") => return false,
@@ -155,7 +159,7 @@ fn work(out: &mut String, index: usize) {
         10 => "  %g = fma.rn.f32 %f, %f, %g\n  %y = add.u32 %y, %g\n",
         11 => "  %g = div.rn.f32 %f, %g\n  %y = cvt.u32.f32.rzi %g\n",
         12 => "  %y = div.u32 %h, %x\n  %h = rem.u32 %h, %y\n",
-        13 => "  %y = popc.b32 %h\n  %x = clz.b32 %y\n  %y = bfe.s32 %h, %x, 9\n",
+        13 => "  %y = popc.b32 %h\n  %y = clz.b32 %y\n  %y = bfe.s32 %h, %y, 9\n",
         14 => "  %s = cvt.u16.u32 %h\n  %s = mul.s16 %s, %s\n  %y = cvt.s32.s16 %s\n",
         _ => "  %g = mul.f32 %f, %f\n  %r = setp.ne.f32 %g, %f\n  %y = selp.b32 %y, %g, %r\n",
     });
@@ -287,6 +291,12 @@ fn a_loop_longer_than_the_reach_of_a_conditional_jump_ends() {
     let assembly = lowered(&verified(&text), 16).unwrap();
     assert!(assembly.text.contains("jal x0"), "the loop has the long form of the jump");
     check(&text);
+}
+
+#[test]
+fn registers_that_nothing_has_written_are_zero() {
+    let body = "  %u = add.u64 %u, 3\n  %h = cvt.u32.u64 %u\n  st.global.u32 [%at], %h\n";
+    check(&kernel(body));
 }
 
 #[test]
