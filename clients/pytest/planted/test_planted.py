@@ -58,7 +58,7 @@ def test_planted_memory_nobody_has_written():
     x = torch.rand(256, device=DEVICE)
     total = torch.empty(256, device=DEVICE)  # planted: zeros are meant
     kernels.add_into[blocks(256)](x, total, 256, BLOCK)
-    assert total.shape == x.shape
+    assert (total >= 0).all()
 
 
 def test_planted_wait_for_a_flag():

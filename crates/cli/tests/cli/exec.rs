@@ -282,6 +282,24 @@ fn shell(name: &str, command: &str, around: &str) -> Output {
 }
 
 #[test]
+fn python_finds_the_modules_of_the_run_first() {
+    let script = "python=$SIMTLAB_RUN_LIBRARIES/python; test \"${PYTHONPATH%%:*}\" = \"$python\" && \
+        test -f $python/sitecustomize.py -a -f $python/simtlab_clients/torch_backend/operators.py && \
+        test -e $SIMTLAB_RUN_LIBRARIES/libcuda.so.1 -a -z \"$LD_PRELOAD\" && echo found";
+    let ended = shell("exec-python", script, "unset LD_PRELOAD;");
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "found\n", "{ended:?}");
+}
+
+#[test]
+fn a_quiet_run_ends_with_the_programs_code() {
+    let (output, messages) = exec(&["--quiet"], &["fault"]);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert!(!messages.contains("1 fault, 0 hangs"), "{messages}");
+    let (output, _) = exec(&["--quiet"], &["7"]);
+    assert_eq!(output.status.code(), Some(7));
+}
+
+#[test]
 fn the_folder_is_private() {
     let output = shell("exec-folder", "stat -c '%a %n' \"${SIMTLAB_JOURNAL%/*}\"", "umask 000;");
     let messages = String::from_utf8(output.stdout).unwrap();

@@ -3,7 +3,7 @@
 
 use cuda_abi::host::{Ptr, name as read_name, put_i32, put_u64};
 use cuda_abi::{Outcome, Status};
-use runtime::{Addr, Event};
+use runtime::{Addr, Check, Event};
 
 use crate::entry::{self, outside};
 use crate::errors::of_context;
@@ -89,11 +89,16 @@ pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: P
     })
 }
 
-/// Writes to `out` where `len` bytes of device memory are in this process. With `writes` other
-/// than 0, the bytes count as written by the host. A plug-in that computes operators of a framework
-/// on the host works on them there. Not part of CUDA's interface.
+/// An access for which memory is exposed: the host writes the bytes.
+const WRITES: i32 = 1;
+/// The host reads the bytes; checks treat that as a copy to the host.
+const READS: i32 = 2;
+
+/// Writes to `out` where `len` bytes of device memory are in this process. `access` is 1 if the host
+/// writes the bytes, 2 if it reads all of them, 0 if neither is to be noted. A plug-in that computes
+/// operators of a framework on the host works on them there. Not part of CUDA's interface.
 #[unsafe(no_mangle)]
-pub extern "C" fn simtlab_expose(out: Ptr, address: u64, len: u64, writes: i32) -> i32 {
+pub extern "C" fn simtlab_expose(out: Ptr, address: u64, len: u64, access: i32) -> i32 {
     entry::enter("simtlab_expose", |d| {
         let at = match device_endpoint(d, address)? {
             Endpoint::Host(at) => {
@@ -102,8 +107,13 @@ pub extern "C" fn simtlab_expose(out: Ptr, address: u64, len: u64, writes: i32) 
                 if fits { at } else { return Err(Status::INVALID_VALUE) }
             }
             Endpoint::Device(at) => {
-                let at = d.device.expose(Addr(at), len, writes != 0);
-                at.map_err(|e| of_context(&e))?
+                let exposed = d.device.expose(Addr(at), len, access == WRITES);
+                let exposed = exposed.map_err(|e| of_context(&e))?;
+                if access == READS && d.settings.checks.has(Check::Init) {
+                    d.device.note_copied_to_host(Addr(at), len, &d.calls.current());
+                    d.log_findings();
+                }
+                exposed
             }
         };
         put_u64(out, at)

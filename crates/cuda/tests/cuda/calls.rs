@@ -140,6 +140,8 @@ fn device_memory_is_memory_of_the_process() {
     let mut pinned = 0_u64;
     ok(cuMemAllocHost_v2(at(&mut pinned), 16));
     ok(simtlab_expose(at(&mut here), pinned, 16, 0));
+    ok(simtlab_expose(at(&mut here), data, 400, 2));
+    ok(simtlab_expose(at(&mut here), pinned, 16, 0));
     assert_eq!(here, pinned);
     for (address, len) in [(data, 401), (data + 400, 1), (data, u64::MAX), (pinned, 17), (0, 1)] {
         is(simtlab_expose(at(&mut here), address, len, 0), Status::INVALID_VALUE);

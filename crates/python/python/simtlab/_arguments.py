@@ -160,4 +160,4 @@ class Passed:
 
 
 def _starts_alike(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+    return bool(a.__array_interface__["data"][0] == b.__array_interface__["data"][0])

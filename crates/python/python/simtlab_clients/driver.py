@@ -43,6 +43,7 @@ def library() -> ctypes.CDLL:
     if _library is None:
         made = ctypes.CDLL(os.path.join(folder(), "libcuda.so.1"), mode=ctypes.RTLD_LOCAL)
         made.simtlab_expose.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int]
+        made.simtlab_within.argtypes = [ctypes.c_char_p]
         made.simtlab_host_work.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
         made.simtlab_counts.argtypes = [ctypes.c_void_p, ctypes.c_int]
         made.cuLaunchHostFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]

@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="all",
         metavar="CHECKS",
-        help="examine all launches for defects (race, init, sync, memory, or all); a finding fails its test; implies --simtlab",
+        help="examine all launches for defects (race, init, sync, memory, or all); an error fails its test, a warning is shown; implies --simtlab",
     )
     group.addoption("--simtlab-report", metavar="FILE", help="write what each test's kernels did, as JSON; implies --simtlab")
     group.addoption("--simtlab-capability", metavar="X.Y", help="compute capability of the device")
@@ -122,7 +122,7 @@ class Watch:
         marks = [mark.kwargs for mark in item.iter_markers("simtlab")]
         expected = {mark["expect"] for mark in marks if "expect" in mark}
         reasons = [f"{stop.kind}: {stop.text}" for stop in events.stops if stop.kind not in expected]
-        reasons += [_finding(finding) for finding in events.findings if finding.get("severity") != "note"]
+        reasons += [_finding(finding) for finding in events.findings if finding.get("severity") == "error"]
         if call.when != "call":
             return reasons
         for kind in sorted(expected - {stop.kind for stop in events.stops}):

@@ -2,7 +2,6 @@
 
 import os
 import time
-from types import ModuleType
 from typing import Any, Callable, List, Optional
 
 from . import driver
@@ -51,14 +50,14 @@ def do_bench(
     return _answer(1e3 * (time.perf_counter() - begun), quantiles, return_mode)
 
 
-def enable(testing: ModuleType) -> None:
+def enable(testing: Any) -> None:
     """Replaces the functions by which Triton measures."""
     if os.environ.get(SWITCH, "1") == "0":
         return
-    testing.do_bench = do_bench  # type: ignore[attr-defined]
-    testing.do_bench_cudagraph = do_bench  # type: ignore[attr-defined]
+    testing.do_bench = do_bench
+    testing.do_bench_cudagraph = do_bench
     try:
-        from triton.backends.nvidia.driver import CudaDriver  # type: ignore[import-not-found,unused-ignore]
+        from triton.backends.nvidia.driver import CudaDriver
     except ImportError:
         return
     CudaDriver.get_benchmarker = lambda self: rank

@@ -9,7 +9,7 @@ the launches of kernels dominate.
 """
 
 import warnings
-from typing import Any, List
+from typing import Any, List, Set
 
 import torch
 
@@ -34,18 +34,29 @@ def enable() -> None:
     register()
 
 
+#: Keys of CUDA tensors with the keys of CPU tensors of the same kind. Of sparse tensors, what takes and gives them is computed.
+KEYS = (("CUDA", "CPU"), ("SparseCUDA", "SparseCPU"), ("SparseCsrCUDA", "SparseCsrCPU"))
+
+
 def register() -> None:
-    """Gives every operator with a kernel for the CUDA key one on the host."""
-    cpu = set(torch._C._dispatch_get_registrations_for_dispatch_key("CPU"))
+    """Gives every operator with a kernel for a CUDA key one on the host."""
     composite = set()
     for key in ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd"):
         composite.update(torch._C._dispatch_get_registrations_for_dispatch_key(key))
-    names = torch._C._dispatch_get_registrations_for_dispatch_key("CUDA")
+    for key, cpu_key in KEYS:
+        _register_key(key, set(torch._C._dispatch_get_registrations_for_dispatch_key(cpu_key)), composite)
+
+
+def _register_key(key: str, cpu: Set[str], composite: Set[str]) -> None:
+    names = torch._C._dispatch_get_registrations_for_dispatch_key(key)
+    added = operators.ADDED if key == "CUDA" else ()
     by_namespace: Any = {}
-    for name in [*names, *(n for n in operators.ADDED if n not in names)]:
+    for name in [*names, *(n for n in added if n not in names)]:
         namespace, rest = name.split("::", 1)
         op = operators.find(name)
-        if op is None or rest.split(".", 1)[0] in operators.KEPT or operators._is_view(op) or namespace in _OTHERS:
+        if op is None or rest.split(".", 1)[0] in operators.KEPT or operators.is_view(op) or namespace in _OTHERS:
+            continue
+        if key != "CUDA" and operators.describes(op):
             continue
         route = routes.ROUTES.get(name)
         if route is None and name not in cpu and name not in composite:
@@ -56,7 +67,7 @@ def register() -> None:
                 kernel.compute = route
         if namespace not in by_namespace:
             by_namespace[namespace] = torch.library.Library(namespace, "IMPL")
-        _register(by_namespace[namespace], rest, kernel)
+        _register(by_namespace[namespace], rest, kernel, key)
     _libraries.extend(by_namespace.values())
 
 
@@ -64,8 +75,8 @@ def register() -> None:
 _OTHERS = frozenset({"c10d", "symm_mem", "inductor_prims", "fsdp"})
 
 
-def _register(library: Any, name: str, kernel: Any) -> None:
+def _register(library: Any, name: str, kernel: Any, key: str) -> None:
     with warnings.catch_warnings():
         # PyTorch warns, once, that a kernel is replaced, which is what this is for.
         warnings.simplefilter("ignore")
-        library.impl(name, kernel, "CUDA")
+        library.impl(name, kernel, key)

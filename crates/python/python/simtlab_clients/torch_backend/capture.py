@@ -154,4 +154,4 @@ def enable() -> None:
             raise error
         return result
 
-    graph.capture_begin, graph.capture_end, graph.replay = capture_begin, capture_end, replayed  # type: ignore[method-assign]
+    graph.capture_begin, graph.capture_end, graph.replay = capture_begin, capture_end, replayed

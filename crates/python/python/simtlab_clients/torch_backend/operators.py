@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from . import capture, ledger, randomness
-from .views import CPU, Views, dense_strides, to_cuda
+from .views import CPU, Views, dense_strides, follows_undefined, to_cuda
 
 #: Operators that launch no kernel of PyTorch's: they allocate, describe, or copy by the driver. By name, or by name and overload.
 KEPT = frozenset(
@@ -47,6 +47,8 @@ _HALVES = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.co
 _META_ENTRIES = 8192
 
 _NO_META = object()
+
+_CHECKS_READS = follows_undefined()
 
 
 class Operator:
@@ -130,7 +132,7 @@ class Operator:
                 if len(self.meta) >= _META_ENTRIES:
                     self.meta.clear()
                 self.meta[key] = known
-        return None if known is _NO_META else known  # type: ignore[return-value]
+        return known if isinstance(known, list) else None
 
 
 class _Call:
@@ -179,6 +181,8 @@ class _Call:
     def tensor(self, value: torch.Tensor, writes: bool) -> torch.Tensor:
         if value.is_cuda:
             view = self.views.of(value, writes)
+            if _CHECKS_READS and not writes:
+                self.views.note_read(value, self.operator.name)
         else:
             view = value
         wider = _HALVES.get(value.dtype) if self.rounds else None
@@ -409,10 +413,22 @@ def _flat(result: Any) -> List[Any]:
     return [result]
 
 
-def _is_view(op: Any) -> bool:
+def is_view(op: Any) -> bool:
     """Whether all results are views of arguments that are not written."""
     returns = op._schema.returns
     return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+
+
+def describes(op: Any) -> bool:
+    """Whether an operator on sparse tensors only makes or describes one: it has no result that is a tensor, or takes none."""
+    schema = op._schema
+    tensor = ("Tensor", "Optional[Tensor]", "List[Tensor]")
+    base = op._schema.name.split("::", 1)[1]
+    return (
+        not any(str(r.type) in tensor for r in schema.returns)
+        or base.startswith(("_sparse_coo_tensor", "_sparse_compressed_tensor", "sparse_resize", "_coalesced_", "empty"))
+        or base in ("resize_as_sparse_", "clone", "_dimI", "_dimV")
+    )
 
 
 def find(name: str) -> Any:

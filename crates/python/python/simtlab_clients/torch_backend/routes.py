@@ -8,10 +8,10 @@ import math
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
+from torch import Tensor
 
 from . import randomness
 
-Tensor = torch.Tensor
 aten = torch.ops.aten
 
 
@@ -254,7 +254,7 @@ def _cudnn_batch_norm(x: Tensor, weight: Tensor, bias: Optional[Tensor], running
 
 def _cudnn_batch_norm_backward(x: Tensor, grad: Tensor, weight: Tensor, running_mean: Optional[Tensor], running_var: Optional[Tensor],
                                mean: Optional[Tensor], invstd: Optional[Tensor], eps: float, reserve: Tensor) -> Tuple[Tensor, ...]:
-    return aten.native_batch_norm_backward(  # type: ignore[no-any-return]
+    return aten.native_batch_norm_backward(
         grad, x, weight, running_mean, running_var, mean, invstd, True, eps, [True, True, True]
     )
 
@@ -263,29 +263,29 @@ def _cudnn_batch_norm_backward(x: Tensor, grad: Tensor, weight: Tensor, running_
 
 
 def _convolution(x: Tensor, weight: Tensor, padding: List[int], stride: List[int], dilation: List[int], groups: int, *_: bool) -> Tensor:
-    return aten.convolution(x, weight, None, stride, padding, dilation, False, [0] * len(stride), groups)  # type: ignore[no-any-return]
+    return aten.convolution(x, weight, None, stride, padding, dilation, False, [0] * len(stride), groups)
 
 
 def _convolution_transpose(x: Tensor, weight: Tensor, padding: List[int], output_padding: List[int], stride: List[int], dilation: List[int],
                            groups: int, *_: bool) -> Tensor:
-    return aten.convolution(x, weight, None, stride, padding, dilation, True, output_padding, groups)  # type: ignore[no-any-return]
+    return aten.convolution(x, weight, None, stride, padding, dilation, True, output_padding, groups)
 
 
 def _convolution_relu(x: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int],
                       groups: int) -> Tensor:
-    return aten.convolution(x, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups).relu()  # type: ignore[no-any-return]
+    return aten.convolution(x, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups).relu()
 
 
 def _convolution_add_relu(x: Tensor, weight: Tensor, z: Tensor, alpha: Optional[float], bias: Optional[Tensor], stride: List[int],
                           padding: List[int], dilation: List[int], groups: int) -> Tensor:
     y = aten.convolution(x, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups)
-    return (y + (1.0 if alpha is None else alpha) * z).relu()  # type: ignore[no-any-return]
+    return (y + (1.0 if alpha is None else alpha) * z).relu()
 
 
 def _depthwise(x: Tensor, weight: Tensor, kernel_size: List[int], bias: Optional[Tensor], stride: List[int], padding: List[int],
                dilation: List[int], *, out: Optional[Tensor] = None) -> Tensor:
     y = aten.convolution(x, weight, bias, stride, padding, dilation, False, [0] * len(stride), x.size(-len(stride) - 1))
-    return y if out is None else out.copy_(y)  # type: ignore[no-any-return]
+    return y if out is None else out.copy_(y)
 
 
 # Dropout.

@@ -7,6 +7,7 @@ storage share it here, too. Such a view is for one call of an operator: nothing 
 """
 
 import ctypes
+import os
 from typing import Any, Dict, Optional, Tuple
 
 import torch
@@ -26,16 +27,26 @@ class ExposeError(RuntimeError):
     """The driver library has no such memory."""
 
 
-def host_address(address: int, size: int, writes: bool) -> int:
+#: What an address is asked for: as for `simtlab_expose` of the driver library.
+LOOKS, WRITES, READS = 0, 1, 2
+
+
+def host_address(address: int, size: int, access: int) -> int:
     """The address in this process of `size` bytes of device memory."""
     out = ctypes.c_uint64()
-    status = driver.library().simtlab_expose(ctypes.addressof(out), address, size, writes)
+    status = driver.library().simtlab_expose(ctypes.addressof(out), address, size, access)
     if status:
         raise ExposeError(
             f"the {size} bytes of a tensor at {address:#x} are not accessible on the virtual device (CUDA error {status}): "
             "a kernel before has failed, or the memory is freed"
         )
     return out.value
+
+
+def follows_undefined() -> bool:
+    """Whether launches are checked for memory that nobody has written."""
+    checks = os.environ.get("SIMTLAB_CHECK", "").split(",")
+    return "init" in checks or "all" in checks
 
 
 class Views:
@@ -60,17 +71,30 @@ class Views:
         if self.device is None:
             self.device = tensor.device
         if tensor.layout is not _STRIDED:
-            made = self._sparse(tensor, writes)
+            if writes:
+                raise NotImplementedError("simtlab: operators that write to sparse tensors on CUDA are not computed on the host")
+            made = self._sparse(tensor, False)
         else:
             made = self._strided(tensor, writes)
         # The tensor is kept, so that its id is not another's.
         self._tensors[id(tensor)] = (tensor, made)
         return made
 
+    def note_read(self, tensor: torch.Tensor, operator: str) -> None:
+        """Tells checks that an operator reads all of a CUDA tensor."""
+        if tensor.layout is not _STRIDED or not tensor.numel() or not (tensor.is_contiguous() or _is_dense(tensor)):
+            return
+        library = driver.library()
+        library.simtlab_within(operator.encode())
+        try:
+            host_address(tensor.data_ptr(), tensor.numel() * tensor.element_size(), READS)
+        finally:
+            library.simtlab_within(None)
+
     def _strided(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
         storage = self._expose(tensor.untyped_storage(), writes)
         made = torch.empty(0, dtype=tensor.dtype, device=CPU)
-        made.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())  # type: ignore[call-overload]
+        made.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
         self._owners.setdefault(made.untyped_storage().data_ptr(), tensor)
         if tensor.is_conj():
             torch._C._set_conj(made, True)
@@ -81,7 +105,7 @@ class Views:
     def _sparse(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
         if tensor.layout is torch.sparse_coo:
             indices, values = self.of(tensor._indices(), writes), self.of(tensor._values(), writes)
-            return torch._sparse_coo_tensor_unsafe(indices, values, tensor.shape, is_coalesced=tensor.is_coalesced())
+            return torch.sparse_coo_tensor(indices, values, tensor.shape, check_invariants=False, is_coalesced=tensor.is_coalesced())
         if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
             parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
         elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
@@ -89,21 +113,21 @@ class Views:
         else:
             raise NotImplementedError(f"simtlab: tensors of layout {tensor.layout} on CUDA are not computed on the host")
         rows, columns, values = (self.of(part, writes) for part in parts)
-        return torch._sparse_compressed_tensor_unsafe(rows, columns, values, tensor.shape, layout=tensor.layout)
+        return torch.sparse_compressed_tensor(rows, columns, values, tensor.shape, layout=tensor.layout, check_invariants=False)
 
     def _expose(self, storage: Any, writes: bool) -> Any:
         address, size = storage.data_ptr(), storage.nbytes()
         key = (address, size)
         made = self._storages.get(key)
         if made is None or writes:
-            at = host_address(address, size, writes) if size and address else 0
+            at = host_address(address, size, WRITES if writes else LOOKS) if size and address else 0
             if made is None:
                 made = self._storages[key] = _construct(at, CPU, size if at else 0)
         return made
 
     def owner(self, result: torch.Tensor) -> Optional[torch.Tensor]:
         """The CUDA tensor on whose storage a result lies, if there is one."""
-        if not self._owners or result.numel() == 0:
+        if not self._owners or result.layout is not _STRIDED or result.numel() == 0:
             return None
         return self._owners.get(result.untyped_storage().data_ptr())
 
@@ -139,10 +163,10 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 def _sparse_to_cuda(result: torch.Tensor, device: torch.device) -> torch.Tensor:
     if result.layout is torch.sparse_coo:
         indices, values = to_cuda(result._indices(), device), to_cuda(result._values(), device)
-        return torch._sparse_coo_tensor_unsafe(indices, values, result.shape, is_coalesced=result.is_coalesced())
+        return torch.sparse_coo_tensor(indices, values, result.shape, check_invariants=False, is_coalesced=result.is_coalesced())
     if result.layout in (torch.sparse_csr, torch.sparse_bsr):
         parts = (result.crow_indices(), result.col_indices(), result.values())
     else:
         parts = (result.ccol_indices(), result.row_indices(), result.values())
     rows, columns, values = (to_cuda(part, device) for part in parts)
-    return torch._sparse_compressed_tensor_unsafe(rows, columns, values, result.shape, layout=result.layout)
+    return torch.sparse_compressed_tensor(rows, columns, values, result.shape, layout=result.layout, check_invariants=False)
