@@ -98,8 +98,9 @@ def test_texts_that_are_wrong():
 def test_files_that_are_wrong(tmp_path):
     with pytest.raises(simtlab.CompileError, match="no such file"):
         simtlab.Module(tmp_path / "none.ptx")
+    (tmp_path / "k.cubin").write_text("")
     with pytest.raises(simtlab.CompileError, match="is not a program"):
-        simtlab.Module(tmp_path / "k.cu")
+        simtlab.Module(tmp_path / "k.cubin")
     (tmp_path / "binary.ptx").write_bytes(b"\x7fELF\xff\xfe")
     with pytest.raises(simtlab.CompileError, match="not text"):
         simtlab.Module(tmp_path / "binary.ptx")
