@@ -22,7 +22,7 @@ macro_rules! plain {
     };
 }
 
-plain! { u8 u16 u32 i32 f32 }
+plain! { u8 u16 u32 i32 i64 f32 f64 }
 
 /// A size, or an address.
 impl Argument for usize {

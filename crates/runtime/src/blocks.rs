@@ -8,6 +8,7 @@ use places::{ApiCall, BlockHistory};
 use simt::memory::{AccessError, Addr};
 
 use crate::context::{Context, ContextError};
+use crate::stop::Stop;
 
 /// Freed blocks that are remembered.
 const FREED: usize = 4096;
@@ -67,6 +68,15 @@ impl Context {
             Some(history) => format!("{text}; the memory was {history}"),
             None => text,
         })
+    }
+
+    /// Returns the stop of a library's function whose access to device memory was refused. `None` if
+    /// the error is not one of an access.
+    #[must_use]
+    pub fn stop_of_library(&self, function: &str, error: ContextError) -> Option<Stop> {
+        let ContextError::Access(access) = error else { return None };
+        let block = self.blocks.of(&access);
+        Some(Stop::of_library(function, access, block))
     }
 
     /// The history of a live block, by its first address.

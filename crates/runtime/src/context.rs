@@ -292,7 +292,10 @@ impl Context {
     }
 
     /// The same for bytes that are to be written, which the error tells.
-    fn check_write(&self, address: Addr, len: u64) -> Result<(), ContextError> {
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_write(&self, address: Addr, len: u64) -> Result<(), ContextError> {
         let checked = self.memory.check(AccessKind::Load, address, len, 1);
         Ok(checked.map_err(|mut error| {
             error.access = AccessKind::Store;

@@ -90,6 +90,26 @@ impl Stop {
         self
     }
 
+    /// The refused access of a library's function, which works on device memory as a kernel does.
+    /// `block` is what is known of the memory there.
+    #[must_use]
+    pub fn of_library(
+        function: &str,
+        access: Box<AccessError>,
+        block: Option<BlockHistory>,
+    ) -> Self {
+        Self {
+            kind: StopKind::Fault,
+            code: access.violation.code(),
+            message: places::explain(&access),
+            kernel: function.to_owned(),
+            place: Place::default(),
+            access: Some(access),
+            parameter: None,
+            block,
+        }
+    }
+
     pub(crate) fn hang<const N: usize>(
         module: &Module,
         kernel: &str,

@@ -11,6 +11,7 @@ pub(crate) mod function;
 pub(crate) mod graph;
 pub(crate) mod graph_exec;
 pub(crate) mod launch;
+pub(crate) mod library;
 pub(crate) mod linker;
 pub(crate) mod memory;
 pub(crate) mod module;

@@ -5,6 +5,7 @@ use cuda_abi::host::{Ptr, name as read_name, put_i32, put_u64};
 use cuda_abi::{Outcome, Status};
 use runtime::{Addr, Check, Event};
 
+use crate::api::library;
 use crate::entry::{self, outside};
 use crate::errors::of_context;
 use crate::execution::transfer::device_endpoint;
@@ -145,6 +146,26 @@ pub extern "C" fn simtlab_host_work(operator: Ptr, calls: u64, nanoseconds: u64)
         let seconds = nanoseconds as f64 / 1e9;
         d.log(&Event::HostWork { process, operator, calls, seconds });
         Ok(())
+    })
+}
+
+/// Copies rows of device memory for a library on top of this one, to the host, or from it if `store`
+/// is not 0: `height` rows of `width` bytes, `pitch` bytes apart, without gaps on the host. With a
+/// null `host`, checks the access alone. `function` is the name of the library's function, to which
+/// a refused access belongs; the status is then -1. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_transfer(
+    function: Ptr,
+    device: u64,
+    host: Ptr,
+    width: u64,
+    height: u64,
+    pitch: u64,
+    store: i32,
+) -> i32 {
+    entry::enter("simtlab_transfer", |d| {
+        let store = store != 0;
+        library::transfer(d, function, library::Rows { device, host, width, height, pitch, store })
     })
 }
 
