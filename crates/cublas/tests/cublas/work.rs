@@ -1,0 +1,113 @@
+//! Streams, captures, pointer modes, threads, and what must not be accessed.
+
+use culibs::driver::{
+    cuCtxSynchronize, cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2,
+    cuStreamCreate, cuStreamEndCapture,
+};
+
+use crate::common::{
+    address, cublasDestroy_v2, cublasSaxpy_v2, cublasSdot_v2, cublasSetPointerMode_v2,
+    cublasSetStream_v2, cublasSgemm_v2_64, device, handle, host, start,
+};
+
+/// In one test, for a fault ends the context of the process.
+#[test]
+fn work_is_ordered_checked_and_captured() {
+    start();
+    scalars_on_the_device();
+    a_captured_call_runs_with_each_launch();
+    handles_that_are_not_valid();
+    calls_from_many_threads();
+    sizes_beyond_memory_do_not_panic();
+    an_access_out_of_bounds_is_a_fault();
+}
+
+fn scalars_on_the_device() {
+    let blas = handle();
+    let (x, y) = (device(&[1.0_f32, 2.0, 3.0]), device(&[10.0_f32, 20.0, 30.0]));
+    let mut alpha = 2.0_f32;
+    assert_eq!(cublasSaxpy_v2(blas, 3, address(&mut alpha), x, 1, y, -1), 0);
+    assert_eq!(host::<f32>(y, 3), [16.0, 24.0, 32.0]);
+    assert_eq!(cublasSetPointerMode_v2(blas, 1), 0);
+    let (scalar, out) = (device(&[-1.0_f32]), device(&[0.0_f32]));
+    assert_eq!(cublasSaxpy_v2(blas, 3, scalar as usize, x, 1, y, 1), 0);
+    assert_eq!(host::<f32>(y, 3), [15.0, 22.0, 29.0]);
+    assert_eq!(cublasSdot_v2(blas, 3, x, 1, y, 1, out as usize), 0);
+    assert_eq!(host::<f32>(out, 1), [15.0 + 44.0 + 87.0]);
+    assert_eq!(cublasSetPointerMode_v2(blas, 2), 7);
+    assert_eq!(cublasDestroy_v2(blas), 0);
+}
+
+fn a_captured_call_runs_with_each_launch() {
+    let blas = handle();
+    let (mut stream, mut graph, mut exec) = (0_u64, 0_u64, 0_u64);
+    cuStreamCreate(address(&mut stream), 0).unwrap();
+    assert_eq!(cublasSetStream_v2(blas, stream), 0);
+    let (x, y) = (device(&[1.0_f32, 2.0]), device(&[0.0_f32, 0.0]));
+    cuStreamBeginCapture_v2(stream, 2).unwrap();
+    let mut alpha = 3.0_f32;
+    assert_eq!(cublasSaxpy_v2(blas, 2, address(&mut alpha), x, 1, y, 1), 0);
+    // The scalar was read when the call was made.
+    alpha = 1000.0;
+    cuStreamEndCapture(stream, address(&mut graph)).unwrap();
+    assert_eq!(host::<f32>(y, 2), [0.0, 0.0], "captured work is not done");
+    cuGraphInstantiateWithFlags(address(&mut exec), graph, 0).unwrap();
+    for launches in 1..=3 {
+        cuGraphLaunch(exec, stream).unwrap();
+        let all = launches as f32;
+        assert_eq!(host::<f32>(y, 2), [3.0 * all, 6.0 * all]);
+    }
+    assert!(alpha > 999.0);
+    assert_eq!(cublasSetStream_v2(blas, 12345), 7);
+}
+
+fn handles_that_are_not_valid() {
+    let blas = handle();
+    assert_eq!(cublasDestroy_v2(blas), 0);
+    assert_eq!(cublasDestroy_v2(blas), 1);
+    assert_eq!(cublasSetPointerMode_v2(blas, 0), 1);
+    assert_eq!(cublasSetPointerMode_v2(0, 0), 1);
+}
+
+fn calls_from_many_threads() {
+    let blas = handle();
+    let (x, alpha) = (device(&[1.0_f32; 64]), 1.0_f32);
+    let each: Vec<u64> = (0..8).map(|_| device(&[0.0_f32; 64])).collect();
+    std::thread::scope(|scope| {
+        for &y in &each {
+            scope.spawn(move || {
+                start();
+                let mut alpha = alpha;
+                for _ in 0..20 {
+                    assert_eq!(cublasSaxpy_v2(blas, 64, address(&mut alpha), x, 1, y, 1), 0);
+                }
+            });
+        }
+    });
+    assert!(each.iter().all(|&y| host::<f32>(y, 64) == [20.0; 64]));
+}
+
+/// Sizes whose products do not fit, or need more memory than there is: these calls fault or fail,
+/// and the next ones would see a failed context, so sizes are of matrices with no elements.
+fn sizes_beyond_memory_do_not_panic() {
+    let blas = handle();
+    let (a, mut one) = (device(&[1.0_f32]), 1.0_f32);
+    let scalar = address(&mut one);
+    let huge = i64::MAX / 2;
+    let gemm =
+        |m, n, k, ld| cublasSgemm_v2_64(blas, 0, 0, m, n, k, scalar, a, ld, a, ld, scalar, a, ld);
+    assert_eq!(gemm(0, huge, huge, huge), 0, "no rows: nothing is done");
+    assert_eq!(gemm(1 << 31, 1, 1, 1), 7, "the leading dimension is too small");
+    assert_eq!(gemm(-1, 1, 1, 1), 7);
+    assert_eq!(gemm(i64::MIN, 1, 1, 1), 7);
+    assert_ne!(gemm(huge, huge, 1, huge), 0, "a size that does not fit");
+}
+
+fn an_access_out_of_bounds_is_a_fault() {
+    let blas = handle();
+    let (x, y, mut alpha) = (device(&[1.0_f32; 4]), device(&[1.0_f32; 4]), 1.0_f32);
+    // As on hardware, the call succeeds, and the next one that waits tells.
+    assert_eq!(cublasSaxpy_v2(blas, 5, address(&mut alpha), x, 1, y, 1), 0);
+    assert_eq!(cuCtxSynchronize().unwrap_err(), cuda_abi::Status::ILLEGAL_ADDRESS);
+    assert_eq!(cublasSaxpy_v2(blas, 4, address(&mut alpha), x, 1, y, 1), 13);
+}
