@@ -1,0 +1,21 @@
+//! cuFFT's statuses.
+
+culibs::interface! {
+    Cufft CUFFT_SUCCESS {
+        CUFFT_INVALID_PLAN = 1,
+        CUFFT_ALLOC_FAILED = 2,
+        CUFFT_INVALID_TYPE = 3,
+        CUFFT_INVALID_VALUE = 4,
+        CUFFT_INTERNAL_ERROR = 5,
+        CUFFT_EXEC_FAILED = 6,
+        CUFFT_SETUP_FAILED = 7,
+        CUFFT_INVALID_SIZE = 8,
+        CUFFT_UNALIGNED_DATA = 9,
+        CUFFT_INVALID_DEVICE = 11,
+        CUFFT_NO_WORKSPACE = 13,
+        CUFFT_NOT_IMPLEMENTED = 14,
+        CUFFT_NOT_SUPPORTED = 16,
+    }
+    handle CUFFT_INVALID_PLAN, memory CUFFT_ALLOC_FAILED, value CUFFT_INVALID_VALUE,
+    unsupported CUFFT_NOT_SUPPORTED, execution CUFFT_EXEC_FAILED, internal CUFFT_INTERNAL_ERROR
+}
