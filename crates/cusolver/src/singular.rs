@@ -1,0 +1,220 @@
+//! Singular values and vectors.
+
+use culibs::{Error, Outcome, count};
+use linalg::{Matrix, Op, Svd, svd};
+use operands::{Blas, Dense, dimensions};
+
+use crate::eigen::vectors;
+use crate::factor::{Stepped, write_real};
+use crate::handle::get;
+
+/// What is asked for of singular vectors, by LAPACK's letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Job {
+    All,
+    Some,
+    Overwrite,
+    None,
+}
+
+fn job(letter: u8) -> Outcome<Job> {
+    match letter {
+        b'A' => Ok(Job::All),
+        b'S' => Ok(Job::Some),
+        b'O' => Ok(Job::Overwrite),
+        b'N' => Ok(Job::None),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+fn write_values<T: Blas>(at: u64, values: &[T::Real]) -> Outcome
+where
+    T::Real: Blas,
+{
+    write_real(<T::Real as culibs::Number>::TYPE, at, values)
+}
+
+/// `a = u diag(s) vt`, of a matrix with at least as many rows as columns.
+pub(crate) fn gesvd<T: Blas>(
+    handle: u64,
+    [jobu, jobvt]: [u8; 2],
+    size: [i64; 2],
+    a: Stepped,
+    values: u64,
+    u: Stepped,
+    vt: Stepped,
+    info: u64,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    let h = get(handle)?;
+    let (jobu, jobvt, [m, n]) = (job(jobu)?, job(jobvt)?, dimensions(size)?);
+    // As documented: no wide matrices, and not both in place.
+    if m < n || (jobu == Job::Overwrite && jobvt == Job::Overwrite) {
+        return Err(Error::InvalidValue);
+    }
+    let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
+    let side = |job, size: [usize; 2], (at, ld): Stepped| match job {
+        Job::All | Job::Some => Dense::new(T::TYPE, size, at, ld).map(Some),
+        _ => Ok(None),
+    };
+    let u = side(jobu, [m, if jobu == Job::All { m } else { n }], u)?;
+    let vt = side(jobvt, [n, n], vt)?;
+    h.submit(info, move || {
+        let Some(found) = svd(&a.read::<T>()?, jobu == Job::All) else {
+            return Ok(n.max(1) as i32);
+        };
+        write_values::<T>(values, &found.s)?;
+        let right = found.v.op(Op::Adjoint);
+        match (u, jobu) {
+            (Some(u), _) => u.write(&found.u.block(0, 0, m, u.cols))?,
+            (None, Job::Overwrite) => a.write(&found.u.block(0, 0, m, n))?,
+            _ => {}
+        }
+        match (vt, jobvt) {
+            (Some(vt), _) => vt.write(&right)?,
+            (None, Job::Overwrite) => {
+                let mut over = Matrix::zeros(m, n);
+                over.set_block(0, 0, &right);
+                a.write(&over)?;
+            }
+            _ => {}
+        }
+        Ok(0)
+    })
+}
+
+/// Where singular values and vectors go; `v`, not its adjoint.
+#[derive(Clone, Copy)]
+struct Places {
+    values: u64,
+    u: Option<Dense>,
+    v: Option<Dense>,
+}
+
+fn decompose<T: Blas>(a: Dense, whole: bool, to: Places, rank: usize) -> Outcome<i32>
+where
+    T::Real: Blas,
+{
+    let least = a.rows.min(a.cols);
+    let Some(Svd { s, u, v }) = svd(&a.read::<T>()?, whole) else {
+        return Ok(least.max(1) as i32);
+    };
+    write_values::<T>(to.values, &s[..rank.min(s.len())])?;
+    if let Some(place) = to.u {
+        place.write(&u.block(0, 0, u.rows, place.cols))?;
+    }
+    if let Some(place) = to.v {
+        place.write(&v.block(0, 0, v.rows, place.cols))?;
+    }
+    Ok(0)
+}
+
+/// Matrices of singular vectors: two addresses and leading dimensions.
+pub(crate) type Pair = (Stepped, Stepped);
+
+/// `a = u diag(s) v*`, with as many vectors as singular values if `economical`.
+pub(crate) fn gesvdj<T: Blas>(
+    handle: u64,
+    [mode, economical]: [i32; 2],
+    size: [i64; 2],
+    a: Stepped,
+    values: u64,
+    (u, v): Pair,
+    info: u64,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    let h = get(handle)?;
+    let (vectors, [m, n]) = (vectors(mode)?, dimensions(size)?);
+    let whole = economical == 0;
+    let least = m.min(n);
+    let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
+    let side = |rows, (at, ld): Stepped| match vectors {
+        true => Dense::new(T::TYPE, [rows, if whole { rows } else { least }], at, ld).map(Some),
+        false => Ok(None),
+    };
+    let to = Places { values, u: side(m, u)?, v: side(n, v)? };
+    h.submit(info, move || decompose::<T>(a, whole && vectors, to, least))
+}
+
+/// Small matrices one after another, with all vectors.
+pub(crate) fn gesvdj_batched<T: Blas>(
+    handle: u64,
+    mode: i32,
+    size: [i64; 2],
+    a: Stepped,
+    values: u64,
+    (u, v): Pair,
+    info: u64,
+    batch: i64,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    let h = get(handle)?;
+    let (vectors, [m, n], batch) = (vectors(mode)?, dimensions(size)?, count(batch)?);
+    // As documented.
+    if m > 32 || n > 32 {
+        return Err(Error::InvalidValue);
+    }
+    let least = m.min(n);
+    let first = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
+    let side = |rows, (at, ld): Stepped| match vectors {
+        true => Dense::new(T::TYPE, [rows, rows], at, ld).map(Some),
+        false => Ok(None),
+    };
+    let (left, right) = (side(m, u)?, side(n, v)?);
+    h.submit_batch(info, batch, move |k| {
+        let nth = |m: Dense, ld: i64, cols: usize| m.offset(ld * cols as i64 * k as i64);
+        let to = Places {
+            values: values + (k * least * size_of::<T::Real>()) as u64,
+            u: left.map(|d| nth(d, u.1, d.cols)),
+            v: right.map(|d| nth(d, v.1, d.cols)),
+        };
+        decompose::<T>(nth(first, a.1, n), vectors, to, least)
+    })
+}
+
+/// Where the matrices of a batch are: an address, a leading dimension, and a distance in elements.
+pub(crate) type Strided = (u64, i64, i64);
+
+/// The largest singular values of tall matrices.
+pub(crate) fn gesvda<T: Blas>(
+    handle: u64,
+    mode: i32,
+    [rank, m, n]: [i64; 3],
+    a: Strided,
+    (values, step): (u64, i64),
+    (u, v): (Strided, Strided),
+    info: u64,
+    batch: i64,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    let h = get(handle)?;
+    let vectors = vectors(mode)?;
+    let ([rank, m, n], batch) = (dimensions([rank, m, n])?, count(batch)?);
+    if m < n || rank > n {
+        return Err(Error::InvalidValue);
+    }
+    let first = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
+    let side = |rows, (at, ld, _): Strided| match vectors {
+        true => Dense::new(T::TYPE, [rows, rank], at, ld).map(Some),
+        false => Ok(None),
+    };
+    let (left, right) = (side(m, u)?, side(n, v)?);
+    h.submit_batch(info, batch, move |k| {
+        let k = k as i64;
+        let skip = step.wrapping_mul(k).wrapping_mul(size_of::<T::Real>() as i64);
+        let to = Places {
+            values: values.wrapping_add(skip as u64),
+            u: left.map(|d| d.offset(u.2.wrapping_mul(k))),
+            v: right.map(|d| d.offset(v.2.wrapping_mul(k))),
+        };
+        decompose::<T>(first.offset(a.2.wrapping_mul(k)), false, to, rank)
+    })
+}
