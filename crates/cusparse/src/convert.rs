@@ -1,0 +1,65 @@
+//! Conversions between dense and sparse matrices.
+
+use culibs::{Error, Outcome};
+use linalg::{Matrix, Op};
+use operands::Blas;
+
+use crate::entries::Entry;
+use crate::handle::get;
+use crate::objects::{DENSE, SPARSE, Sparse, change, find};
+
+/// Writes a sparse matrix as a dense one. Entries at one place are added up.
+pub(crate) fn to_dense<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
+    let h = get(handle)?;
+    let (a, b) = (find(&SPARSE, a)?, find(&DENSE, b)?);
+    if [a.rows, a.cols] != [b.rows, b.cols] || a.dtype != b.dtype {
+        return Err(Error::InvalidValue);
+    }
+    h.submit(move || {
+        let mut out: Matrix<T> = Matrix::zeros(a.rows, a.cols);
+        for (i, j, value) in a.read::<T>(Op::None)? {
+            out[(i, j)] += value;
+        }
+        b.write(0, &out)
+    })
+}
+
+/// The elements of a dense matrix that are not zero, as a sparse one stores them.
+fn nonzero<T: Blas>(a: &Matrix<T>, b: &Sparse) -> Vec<Entry<T>> {
+    let all = (0..a.cols).flat_map(|j| (0..a.rows).map(move |i| (i, j)));
+    let mut entries: Vec<Entry<T>> =
+        all.map(|(i, j)| (i, j, a[(i, j)])).filter(|e| e.2 != T::zero()).collect();
+    b.sort(&mut entries);
+    entries
+}
+
+/// Counts the elements that are not zero, and writes the offsets of a compressed format.
+pub(crate) fn analyse_dense<T: Blas>(handle: u64, a: u64, descriptor: u64) -> Outcome {
+    let h = get(handle)?;
+    let (a, b) = (find(&DENSE, a)?, find(&SPARSE, descriptor)?);
+    if [a.rows, a.cols] != [b.rows, b.cols] || a.dtype != b.dtype {
+        return Err(Error::InvalidValue);
+    }
+    h.submit(move || {
+        let entries = nonzero::<T>(&a.read(0)?, &b);
+        change(&SPARSE, descriptor, |b| b.nnz = entries.len())?;
+        if b.format == crate::objects::Format::Coo { Ok(()) } else { b.write_first(&entries) }
+    })
+}
+
+/// Writes a dense matrix as a sparse one.
+pub(crate) fn to_sparse<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
+    let h = get(handle)?;
+    let (a, b) = (find(&DENSE, a)?, find(&SPARSE, b)?);
+    if [a.rows, a.cols] != [b.rows, b.cols] || a.dtype != b.dtype {
+        return Err(Error::InvalidValue);
+    }
+    h.submit(move || {
+        let entries = nonzero::<T>(&a.read(0)?, &b);
+        if entries.len() != b.nnz {
+            return Err(Error::Execution);
+        }
+        b.write_first(&entries)?;
+        b.write_rest(&entries)
+    })
+}

@@ -1,0 +1,213 @@
+//! Sparse matrices as lists of entries on the host.
+
+use culibs::device::{Rows, read, write};
+use culibs::{DataType, Error, Outcome};
+use linalg::{Matrix, Op, Scalar};
+
+use crate::objects::{Dense, Format, Index, Sparse, SparseVector, Vector};
+use operands::Blas;
+
+/// An entry: row, column, value.
+pub(crate) type Entry<T> = (usize, usize, T);
+
+/// Reads indices, and takes the base off. One that is out of range is an error of the work: on a
+/// device it would be a wild access.
+pub(crate) fn read_indices(
+    at: u64,
+    len: usize,
+    index: Index,
+    base: i64,
+    limit: usize,
+) -> Outcome<Vec<usize>> {
+    let list: Vec<i64> = match index {
+        Index::Narrow => read::<i32>(at, len)?.into_iter().map(i64::from).collect(),
+        Index::Wide => read(at, len)?,
+    };
+    let inside = |i: i64| {
+        let i = usize::try_from(i.wrapping_sub(base)).ok()?;
+        (i < limit).then_some(i)
+    };
+    list.into_iter().map(|i| inside(i).ok_or(Error::Execution)).collect()
+}
+
+/// Writes indices, with the base added.
+pub(crate) fn write_indices(at: u64, list: &[usize], index: Index, base: i64) -> Outcome {
+    match index {
+        Index::Narrow => {
+            write(at, &list.iter().map(|&i| (i as i64 + base) as i32).collect::<Vec<_>>())
+        }
+        Index::Wide => write(at, &list.iter().map(|&i| i as i64 + base).collect::<Vec<_>>()),
+    }
+}
+
+/// Reads offsets of a compressed format, as the line of each entry.
+pub(crate) fn read_lines(
+    at: u64,
+    lines: usize,
+    nnz: usize,
+    index: Index,
+    base: i64,
+) -> Outcome<Vec<usize>> {
+    let offsets = read_indices(at, lines + 1, index, base, nnz + 1)?;
+    if offsets[0] != 0 || offsets[lines] != nnz || offsets.windows(2).any(|w| w[0] > w[1]) {
+        return Err(Error::Execution);
+    }
+    let line = |(line, w): (usize, &[usize])| std::iter::repeat_n(line, w[1] - w[0]);
+    Ok(offsets.windows(2).enumerate().flat_map(line).collect())
+}
+
+/// Returns the offsets of lines, given the line of each entry in ascending order.
+pub(crate) fn offsets(lines: usize, of: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut offsets = vec![0; lines + 1];
+    for line in of {
+        offsets[line + 1] += 1;
+    }
+    for line in 0..lines {
+        offsets[line + 1] += offsets[line];
+    }
+    offsets
+}
+
+impl Sparse {
+    /// Reads the row and the column of each entry, in the order of storage.
+    pub(crate) fn places(&self) -> Outcome<Vec<(usize, usize)>> {
+        let Self { rows, cols, nnz, base, .. } = *self;
+        let lines = |lines| read_lines(self.first, lines, nnz, self.first_index, base);
+        let others = |limit| read_indices(self.second, nnz, self.second_index, base, limit);
+        Ok(match self.format {
+            Format::Csr => lines(rows)?.into_iter().zip(others(cols)?).collect(),
+            Format::Csc => others(rows)?.into_iter().zip(lines(cols)?).collect(),
+            Format::Coo => {
+                let rows = read_indices(self.first, nnz, self.first_index, base, rows)?;
+                rows.into_iter().zip(others(cols)?).collect()
+            }
+        })
+    }
+
+    /// Reads the values, in the order of storage.
+    pub(crate) fn read_values<T: Blas>(&self) -> Outcome<Vec<T>> {
+        self.dtype.read(Rows::flat(self.values, self.nnz))
+    }
+
+    /// Reads all entries of `op` of the matrix, in the order of storage.
+    pub(crate) fn read<T: Blas>(&self, op: Op) -> Outcome<Vec<Entry<T>>> {
+        let places = self.places()?.into_iter().zip(self.read_values::<T>()?);
+        Ok(places
+            .map(|((i, j), x)| match op {
+                Op::None => (i, j, x),
+                Op::Transpose => (j, i, x),
+                Op::Adjoint => (j, i, x.conj()),
+            })
+            .collect())
+    }
+
+    /// Returns the sizes of `op` of the matrix.
+    pub(crate) fn size(&self, op: Op) -> [usize; 2] {
+        if op == Op::None { [self.rows, self.cols] } else { [self.cols, self.rows] }
+    }
+
+    /// Sorts entries as the format stores them.
+    pub(crate) fn sort<T>(&self, entries: &mut [Entry<T>]) {
+        match self.format {
+            Format::Csc => entries.sort_by_key(|&(i, j, _)| (j, i)),
+            _ => entries.sort_by_key(|&(i, j, _)| (i, j)),
+        }
+    }
+
+    /// Writes offsets or rows, of entries that are sorted.
+    pub(crate) fn write_first<T>(&self, entries: &[Entry<T>]) -> Outcome {
+        let list = match self.format {
+            Format::Csr => offsets(self.rows, entries.iter().map(|e| e.0)),
+            Format::Csc => offsets(self.cols, entries.iter().map(|e| e.1)),
+            Format::Coo => entries.iter().map(|e| e.0).collect(),
+        };
+        write_indices(self.first, &list, self.first_index, self.base)
+    }
+
+    /// Writes columns and values, of entries that are sorted.
+    pub(crate) fn write_rest<T: Blas>(&self, entries: &[Entry<T>]) -> Outcome {
+        let by_column = self.format == Format::Csc;
+        let list: Vec<usize> = entries.iter().map(|e| if by_column { e.0 } else { e.1 }).collect();
+        write_indices(self.second, &list, self.second_index, self.base)?;
+        let values: Vec<T> = entries.iter().map(|e| e.2).collect();
+        self.dtype.write(Rows::flat(self.values, values.len()), &values)
+    }
+}
+
+impl Dense {
+    fn memory(&self, batch: usize) -> Rows {
+        let (width, height) =
+            if self.by_rows { (self.cols, self.rows) } else { (self.rows, self.cols) };
+        let bytes =
+            self.distance.wrapping_mul(batch as i64).wrapping_mul(self.dtype.bytes() as i64);
+        Rows { at: self.values.wrapping_add(bytes as u64), width, height, pitch: self.ld }
+    }
+
+    /// Reads the matrix of a batch.
+    pub(crate) fn read<T: Blas>(&self, batch: usize) -> Outcome<Matrix<T>> {
+        let data = self.dtype.read(self.memory(batch))?;
+        Ok(match self.by_rows {
+            false => Matrix::new(self.rows, self.cols, data),
+            true => Matrix::new(self.cols, self.rows, data).op(Op::Transpose),
+        })
+    }
+
+    /// Writes the matrix of a batch.
+    pub(crate) fn write<T: Blas>(&self, batch: usize, matrix: &Matrix<T>) -> Outcome {
+        match self.by_rows {
+            false => self.dtype.write(self.memory(batch), &matrix.data),
+            true => self.dtype.write(self.memory(batch), &matrix.op(Op::Transpose).data),
+        }
+    }
+
+    /// Returns the sizes of `op` of the matrix.
+    pub(crate) fn size(&self, op: Op) -> [usize; 2] {
+        if op == Op::None { [self.rows, self.cols] } else { [self.cols, self.rows] }
+    }
+}
+
+impl Vector {
+    pub(crate) fn read<T: Blas>(&self) -> Outcome<Vec<T>> {
+        self.dtype.read(Rows::flat(self.values, self.len))
+    }
+
+    pub(crate) fn write<T: Blas>(&self, list: &[T]) -> Outcome {
+        self.dtype.write(Rows::flat(self.values, list.len()), list)
+    }
+}
+
+impl SparseVector {
+    pub(crate) fn places(&self) -> Outcome<Vec<usize>> {
+        read_indices(self.indices, self.nnz, self.index, self.base, self.len)
+    }
+
+    pub(crate) fn read<T: Blas>(&self) -> Outcome<Vec<T>> {
+        self.dtype.read(Rows::flat(self.values, self.nnz))
+    }
+
+    pub(crate) fn write<T: Blas>(&self, list: &[T]) -> Outcome {
+        self.dtype.write(Rows::flat(self.values, list.len()), list)
+    }
+}
+
+/// Checks that a function's operands and its type of computation are ones that it has.
+pub(crate) fn consistent(compute: i32, types: &[DataType]) -> Outcome {
+    use DataType as D;
+    let compute = DataType::of(compute)?;
+    let fits = |&dtype: &DataType| match compute {
+        D::F32 => matches!(dtype, D::F32 | D::F16 | D::BF16 | D::I8),
+        D::F64 => dtype == D::F64,
+        D::C32 => matches!(dtype, D::C32 | D::C16 | D::CBF16),
+        D::C64 => dtype == D::C64,
+        _ => false,
+    };
+    if types.iter().all(fits) { Ok(()) } else { Err(Error::NotSupported) }
+}
+
+/// Returns `factor` times each element, or zeros for a factor of zero, whatever they are.
+pub(crate) fn scaled<T: Scalar>(factor: T, mut data: Vec<T>) -> Vec<T> {
+    for x in &mut data {
+        *x = if factor == T::zero() { T::zero() } else { factor * *x };
+    }
+    data
+}

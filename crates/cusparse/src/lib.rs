@@ -1,0 +1,24 @@
+//! `libcusparse.so.12`: the generic part of the public cuSPARSE interface (`cusparse.h`), with its
+//! conversions and sorts, computed on the host.
+//!
+//! Descriptors say where a matrix is and how it is stored ([`objects`]). Work reads it as a list of
+//! entries ([`entries`]), checks its indices, and computes. Numbers of 8 and 16 bits are computed
+//! with in `f32`, and rounded once. Buffers are accepted and not used.
+//!
+//! Functions that are not implemented, among them those of blocked formats and of incomplete
+//! factorisations, are exported, too; they return `CUSPARSE_STATUS_NOT_SUPPORTED` and are recorded
+//! in the driver's event log.
+#![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
+
+mod convert;
+mod entries;
+pub mod exports;
+mod handle;
+mod legacy;
+mod objects;
+mod products;
+mod solve;
+mod spgemm;
+mod status;
+
+pub use status::{Cusparse, STATUSES};
