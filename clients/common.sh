@@ -12,8 +12,10 @@ build() {
   [ -z "${SIMTLAB_LIBRARIES:-}" ] || return 0
   local release=()
   [ "$profile" = release ] && release=(--release)
-  cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi
+  cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi \
+    -p simtlab-cublas -p simtlab-curand -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse
   bash "$here/crates/cudart/link.sh" "$built"
+  bash "$here/crates/culibs/link.sh" "$built"
 }
 
 # venv NAME PACKAGE...: an environment of that name with these packages, kept for the next time.

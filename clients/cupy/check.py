@@ -1,4 +1,4 @@
-"""CuPy against NumPy: elementwise functions, reductions, indexing, sorting-free algorithms, kernels of one's own, memory, streams."""
+"""CuPy against NumPy and SciPy: elementwise functions, reductions, indexing, kernels of one's own, memory, streams, mathematics libraries."""
 
 import cupy as cp
 import numpy as np
@@ -238,6 +238,97 @@ def errors():
         raise AssertionError("a terabyte was there")
     except cp.cuda.memory.OutOfMemoryError:
         pass
+
+
+@check
+def products():
+    for dtype, tolerance in ((np.float16, 1e-2), (np.float32, 1e-4), (np.float64, 1e-12), (np.complex64, 1e-4), (np.complex128, 1e-12)):
+        a, b = ((rng.random(shape) + (1j * rng.random(shape) if np.issubdtype(dtype, np.complexfloating) else 0)).astype(dtype) for shape in ((17, 23), (23, 9)))
+        same(cp.asarray(a) @ cp.asarray(b), a @ b, rtol=tolerance)
+        same(cp.asarray(a.T) @ cp.asarray(a.conj()), a.T @ a.conj(), rtol=tolerance)
+        same(cp.asarray(a) @ cp.asarray(b[:, 0]), a @ b[:, 0], rtol=tolerance)
+    a, b = rng.random((5, 6, 7)), rng.random((5, 7, 8))
+    same(cp.matmul(cp.asarray(a), cp.asarray(b)), a @ b, rtol=1e-12)
+    same(cp.tensordot(cp.asarray(a), cp.asarray(b), ((0, 2), (0, 1))), np.tensordot(a, b, ((0, 2), (0, 1))), rtol=1e-12)
+    same(cp.einsum("ijk,ikl->il", cp.asarray(a), cp.asarray(b)), np.einsum("ijk,ikl->il", a, b), rtol=1e-12)
+    same(cp.asfortranarray(cp.asarray(a[0])), a[0])
+
+
+@check
+def linear_algebra():
+    a, b = rng.random((30, 30)), rng.random((30, 4))
+    x = cp.asarray(a)
+    same(cp.linalg.solve(x, cp.asarray(b)), np.linalg.solve(a, b), rtol=1e-8)
+    same(cp.linalg.inv(x), np.linalg.inv(a), rtol=1e-8)
+    same(cp.linalg.det(x), np.linalg.det(a), rtol=1e-9)
+    spd = a @ a.T + np.eye(30)
+    same(cp.linalg.cholesky(cp.asarray(spd)), np.linalg.cholesky(spd), rtol=1e-9)
+    q, r = cp.linalg.qr(x)
+    same(q @ r, a, rtol=1e-10)
+    same(q.T @ q, np.eye(30), atol=1e-12, rtol=0)
+    u, s, vt = cp.linalg.svd(x)
+    same(s, np.linalg.svd(a, compute_uv=False), rtol=1e-10)
+    same(u * s @ vt, a, rtol=1e-9)
+    w, v = cp.linalg.eigh(cp.asarray(spd))
+    same(w, np.linalg.eigvalsh(spd), rtol=1e-9)
+    same(v * w @ v.T, spd, rtol=1e-9)
+    same(cp.linalg.lstsq(cp.asarray(a[:, :7]), cp.asarray(b), rcond=None)[0], np.linalg.lstsq(a[:, :7], b, rcond=None)[0], rtol=1e-8)
+    same(cp.linalg.pinv(cp.asarray(a[:, :7])), np.linalg.pinv(a[:, :7]), rtol=1e-8)
+    stack = rng.random((6, 5, 5)) + 5 * np.eye(5)
+    same(cp.linalg.inv(cp.asarray(stack)), np.linalg.inv(stack), rtol=1e-9)
+    same(cp.linalg.matrix_power(x, 3), np.linalg.matrix_power(a, 3), rtol=1e-10)
+
+
+@check
+def transforms():
+    a = rng.random((6, 20, 9)) + 1j * rng.random((6, 20, 9))
+    x = cp.asarray(a)
+    for axis in range(3):
+        same(cp.fft.fft(x, axis=axis), np.fft.fft(a, axis=axis), rtol=1e-10)
+        same(cp.fft.ifft(x, axis=axis), np.fft.ifft(a, axis=axis), rtol=1e-10)
+    same(cp.fft.fftn(x), np.fft.fftn(a), rtol=1e-9)
+    same(cp.fft.fft2(x), np.fft.fft2(a), rtol=1e-9)
+    same(cp.fft.rfft(x.real), np.fft.rfft(a.real), rtol=1e-10, atol=1e-12)
+    same(cp.fft.irfft(x), np.fft.irfft(a), rtol=1e-10, atol=1e-12)
+    same(cp.fft.rfftn(x.real), np.fft.rfftn(a.real), rtol=1e-9, atol=1e-10)
+    same(cp.fft.irfftn(cp.fft.rfftn(x.real), a.shape), a.real, rtol=1e-10)
+    single = a.astype(np.complex64)
+    same(cp.fft.fft(cp.asarray(single)), np.fft.fft(a), rtol=1e-3, atol=1e-4)
+
+
+@check
+def random_numbers():
+    cp.random.seed(5)
+    n = 20_000
+    x = cp.asnumpy(cp.random.random(n))
+    assert 0 <= x.min() and x.max() < 1 and abs(x.mean() - 0.5) < 0.01
+    z = cp.asnumpy(cp.random.standard_normal(n))
+    assert abs(z.mean()) < 0.05 and abs(z.std() - 1) < 0.03
+    i = cp.asnumpy(cp.random.randint(3, 9, n))
+    assert set(i) == set(range(3, 9))
+    p = np.sort(cp.asnumpy(cp.random.permutation(1000)))
+    np.testing.assert_array_equal(p, np.arange(1000))
+    assert abs(cp.asnumpy(cp.random.poisson(4.0, n)).mean() - 4) < 0.1
+    cp.random.seed(5)
+    same(cp.random.random(n), x)
+
+
+@check
+def sparse_matrices():
+    import cupyx.scipy.sparse
+    import scipy.sparse
+
+    a, b = (scipy.sparse.random(40, 40, 0.1, "csr", random_state=seed) for seed in (1, 2))
+    x, y = cupyx.scipy.sparse.csr_matrix(a), cupyx.scipy.sparse.csr_matrix(b)
+    v, m = rng.random(40), rng.random((40, 3))
+    same(x @ cp.asarray(v), a @ v, rtol=1e-10)
+    same(x @ cp.asarray(m), a @ m, rtol=1e-10)
+    same((x @ y).toarray(), (a @ b).toarray(), rtol=1e-10)
+    same((x + y).toarray(), (a + b).toarray(), rtol=1e-10)
+    same(x.T.tocsr().toarray(), a.T.toarray())
+    same(x.tocoo().tocsc().toarray(), a.toarray())
+    same(cupyx.scipy.sparse.csr_matrix(cp.asarray(a.toarray())).toarray(), a.toarray())
+    same(x.sum(axis=0), np.asarray(a.sum(axis=0)), rtol=1e-10)
 
 
 run()

@@ -16,6 +16,20 @@ const DRIVER: (&str, [&str; 2]) = ("libcuda.so", ["libcuda.so.1", "libcuda.so"])
 /// The runtime libraries, which are optional: `crates/cudart/link.sh` builds them.
 const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
 
+/// The mathematics libraries, which are optional: `crates/culibs/link.sh` builds them.
+const MATHEMATICS: [&str; 10] = [
+    "libcublas.so.12",
+    "libcublas.so.13",
+    "libcublasLt.so.12",
+    "libcublasLt.so.13",
+    "libcurand.so.10",
+    "libcufft.so.11",
+    "libcufft.so.12",
+    "libcusparse.so.12",
+    "libcusolver.so.11",
+    "libcusolver.so.12",
+];
+
 /// A function that only this project's driver library exports.
 const MARKER_SYMBOL: &str = "simtlab_unsupported";
 
@@ -133,7 +147,7 @@ impl Folder {
         for name in DRIVER.1 {
             link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
         }
-        for name in RUNTIMES {
+        for name in RUNTIMES.into_iter().chain(MATHEMATICS) {
             let library = libraries.folder.join(name);
             if library.is_file() {
                 link(&library, &self.path.join(name))?;
