@@ -210,7 +210,7 @@ pub(crate) fn trsm_now<T: Blas>(
         }
         let a: Matrix<T> = sided.a.read()?;
         if sided.right {
-            // x op(a) = b is op(a)^T x^T = b^T; the adjoint of a complex matrix is conjugated first.
+            // x op(a) = b is op(a)^T x^T = b^T; of an adjoint, a is conjugated first.
             let (a, turned) = match op {
                 Op::None => (a, Op::Transpose),
                 Op::Transpose => (a, Op::None),

@@ -27,8 +27,8 @@ pub(crate) fn within(name: &'static CStr, body: impl FnOnce() -> Outcome) -> Out
     end
 }
 
-/// Runs a call of a library, and returns its status. A failure is recorded in the driver's event log
-/// with the arguments as text; a panic is an internal error.
+/// Runs a call of a library, and returns its status. A failure is recorded in the driver's event
+/// log with the arguments as text; a panic is an internal error.
 pub fn call<I: Interface>(
     name: &'static CStr,
     arguments: &dyn Fn() -> String,

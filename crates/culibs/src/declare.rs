@@ -9,7 +9,10 @@
 /// function that returns the arguments as text, and the body; it expands to the status.
 #[macro_export]
 macro_rules! family {
-    ($enter:ident; $([$($t:ty: $narrow:ident $($wide:ident)?);+ $(;)?] $args:tt => $body:expr;)+) => {
+    (
+        $enter:ident;
+        $([$($t:ty: $narrow:ident $($wide:ident)?);+ $(;)?] $args:tt => $body:expr;)+
+    ) => {
         $($crate::family!(@types $enter [$($t: $narrow $($wide)?;)+] $args $body);)+
 
         /// Returns the names of the functions.
@@ -24,7 +27,10 @@ macro_rules! family {
             $($crate::family!(@one $enter $wide i64 [$t] $args $body);)?
         )+
     };
-    (@one $enter:ident $name:ident $int:ident [$t:ty] ($($arg:ident: $ty:ty),* $(,)?) $body:expr) => {
+    (
+        @one $enter:ident $name:ident $int:ident [$t:ty]
+        ($($arg:ident: $ty:ty),* $(,)?) $body:expr
+    ) => {
         const _: () = {
             #[allow(dead_code, reason = "not every function has integers")]
             type Int = $int;
@@ -42,8 +48,8 @@ macro_rules! family {
     };
 }
 
-/// Exports functions that are not implemented. They access no argument. The first word names a macro
-/// of the crate, which is called with the name and expands to the status. Declares `list`.
+/// Exports functions that are not implemented. They access no argument. The first word names a
+/// macro of the crate, which is called with the name and expands to the status. Declares `list`.
 #[macro_export]
 macro_rules! missing {
     ($refuse:ident; $($name:ident)*) => {
@@ -69,14 +75,16 @@ macro_rules! missing {
 #[macro_export]
 macro_rules! interface {
     ($type:ident $success:ident { $($name:ident = $number:literal,)+ }
-        handle $handle:ident, memory $memory:ident, value $value:ident, unsupported $unsupported:ident,
+        handle $handle:ident, memory $memory:ident, value $value:ident,
+        unsupported $unsupported:ident,
         execution $execution:ident, internal $internal:ident) => {
         /// The library's interface.
         #[derive(Clone, Copy, Debug)]
         pub struct $type;
 
         /// The library's statuses by name.
-        pub const STATUSES: &[(&str, i32)] = &[(stringify!($success), 0), $((stringify!($name), $number)),+];
+        pub const STATUSES: &[(&str, i32)] =
+            &[(stringify!($success), 0), $((stringify!($name), $number)),+];
 
         $(
             #[allow(missing_docs, reason = "the public documentation of these is CUDA's")]

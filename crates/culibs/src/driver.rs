@@ -39,8 +39,8 @@ fn address(name: &CStr) -> usize {
     }
 }
 
-/// Returns whether a library with this name is loaded, and has a function that says yes to a handle.
-/// The function has the type `int(uint64_t)`.
+/// Returns whether a library with this name is loaded, and has a function that says yes to a
+/// handle. The function has the type `int(uint64_t)`.
 #[must_use]
 pub fn other_library_knows(library: &CStr, function: &CStr, handle: u64) -> bool {
     // SAFETY: the names are C strings. A library that is not loaded is not loaded now.

@@ -1,8 +1,8 @@
 //! Generators: subsequences that take turns, each giving one group of numbers at a time.
 //!
-//! The number at place `n` is from subsequence `n mod 4096` of XORWOW and MRG32k3a; Philox has 65536
-//! subsequences, each of which gives four numbers at a time. Numbers that take several draws take
-//! them from one subsequence. Calls continue where the last one ended.
+//! The number at place `n` is from subsequence `n mod 4096` of XORWOW and MRG32k3a; Philox has
+//! 65536 subsequences, each of which gives four numbers at a time. Numbers that take several draws
+//! take them from one subsequence. Calls continue where the last one ended.
 
 use culibs::device::{put_host_list, write};
 use culibs::handles::Handles;

@@ -23,9 +23,9 @@ pub(crate) fn norm<T: Scalar>(x: &[T]) -> T::Real {
     big * sum.sqrt()
 }
 
-/// Makes the reflector `1 - tau v v*` whose adjoint maps `x` to a multiple of the first unit vector,
-/// real and of the sign that does not cancel. `x` becomes that multiple, then `v` without its first
-/// element, which is 1. Returns `tau`.
+/// Makes the reflector `1 - tau v v*` whose adjoint maps `x` to a multiple of the first unit
+/// vector, real and of the sign that does not cancel. `x` becomes that multiple, then `v` without
+/// its first element, which is 1. Returns `tau`.
 pub(crate) fn reflector<T: Scalar>(x: &mut [T]) -> T {
     let Some((first, rest)) = x.split_first_mut() else { return T::zero() };
     let below = norm(rest);
@@ -77,8 +77,8 @@ pub fn qr<T: Scalar>(a: &mut Matrix<T>) -> Vec<T> {
     taus
 }
 
-/// Multiplies `c` by `op(q)` from the left in place, given reflectors and their factors. `op` is not
-/// the transpose of a complex matrix.
+/// Multiplies `c` by `op(q)` from the left in place, given reflectors and their factors. `op` is
+/// not the transpose of a complex matrix.
 pub fn apply_q<T: Scalar>(reflectors: &Matrix<T>, taus: &[T], op: Op, c: &mut Matrix<T>) {
     let mut apply = |j: usize| {
         let tau = if op == Op::None { taus[j] } else { taus[j].conj() };

@@ -70,26 +70,34 @@ culibs::family! {
         => culibs::device::put_host(out, 0_u64);
     [(): cublasSetVector cublasSetVector_64]
         (n: Int, size: Int, from: Ptr, incx: Int, to: u64, incy: Int)
-        => transfer::set(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to, 0);
+        => transfer::set(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to,
+            0);
     [(): cublasGetVector cublasGetVector_64]
         (n: Int, size: Int, from: u64, incx: Int, to: Ptr, incy: Int)
-        => transfer::get(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to, 0);
+        => transfer::get(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to,
+            0);
     [(): cublasSetVectorAsync cublasSetVectorAsync_64]
         (n: Int, size: Int, from: Ptr, incx: Int, to: u64, incy: Int, stream: u64)
-        => transfer::set(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to, stream);
+        => transfer::set(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to,
+            stream);
     [(): cublasGetVectorAsync cublasGetVectorAsync_64]
         (n: Int, size: Int, from: u64, incx: Int, to: Ptr, incy: Int, stream: u64)
-        => transfer::get(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to, stream);
+        => transfer::get(Shape::vector(n.into(), size.into(), incx.into(), incy.into()), from, to,
+            stream);
     [(): cublasSetMatrix cublasSetMatrix_64]
         (rows: Int, cols: Int, size: Int, from: Ptr, lda: Int, to: u64, ldb: Int)
-        => transfer::set(Shape { element: size.into(), rows: rows.into(), cols: cols.into(), from: lda.into(), to: ldb.into() }, from, to, 0);
+        => transfer::set(Shape { element: size.into(), rows: rows.into(), cols: cols.into(),
+            from: lda.into(), to: ldb.into() }, from, to, 0);
     [(): cublasGetMatrix cublasGetMatrix_64]
         (rows: Int, cols: Int, size: Int, from: u64, lda: Int, to: Ptr, ldb: Int)
-        => transfer::get(Shape { element: size.into(), rows: rows.into(), cols: cols.into(), from: lda.into(), to: ldb.into() }, from, to, 0);
+        => transfer::get(Shape { element: size.into(), rows: rows.into(), cols: cols.into(),
+            from: lda.into(), to: ldb.into() }, from, to, 0);
     [(): cublasSetMatrixAsync cublasSetMatrixAsync_64]
         (rows: Int, cols: Int, size: Int, from: Ptr, lda: Int, to: u64, ldb: Int, stream: u64)
-        => transfer::set(Shape { element: size.into(), rows: rows.into(), cols: cols.into(), from: lda.into(), to: ldb.into() }, from, to, stream);
+        => transfer::set(Shape { element: size.into(), rows: rows.into(), cols: cols.into(),
+            from: lda.into(), to: ldb.into() }, from, to, stream);
     [(): cublasGetMatrixAsync cublasGetMatrixAsync_64]
         (rows: Int, cols: Int, size: Int, from: u64, lda: Int, to: Ptr, ldb: Int, stream: u64)
-        => transfer::get(Shape { element: size.into(), rows: rows.into(), cols: cols.into(), from: lda.into(), to: ldb.into() }, from, to, stream);
+        => transfer::get(Shape { element: size.into(), rows: rows.into(), cols: cols.into(),
+            from: lda.into(), to: ldb.into() }, from, to, stream);
 }

@@ -35,13 +35,15 @@ culibs::family! {
      c32: cublasIcamax_v2 cublasIcamax_v2_64;
      c64: cublasIzamax_v2 cublasIzamax_v2_64]
         (handle: u64, n: Int, x: u64, incx: Int, result: Ptr)
-        => vectors::extreme::<T>(handle, n.into(), (x, incx.into()), result, true, is_wide::<Int>());
+        => vectors::extreme::<T>(handle, n.into(), (x, incx.into()), result, true,
+            is_wide::<Int>());
     [f32: cublasIsamin_v2 cublasIsamin_v2_64;
      f64: cublasIdamin_v2 cublasIdamin_v2_64;
      c32: cublasIcamin_v2 cublasIcamin_v2_64;
      c64: cublasIzamin_v2 cublasIzamin_v2_64]
         (handle: u64, n: Int, x: u64, incx: Int, result: Ptr)
-        => vectors::extreme::<T>(handle, n.into(), (x, incx.into()), result, false, is_wide::<Int>());
+        => vectors::extreme::<T>(handle, n.into(), (x, incx.into()), result, false,
+            is_wide::<Int>());
     [f32: cublasSaxpy_v2 cublasSaxpy_v2_64;
      f64: cublasDaxpy_v2 cublasDaxpy_v2_64;
      c32: cublasCaxpy_v2 cublasCaxpy_v2_64;
@@ -95,26 +97,40 @@ culibs::family! {
         (handle: u64, d1: Ptr, d2: Ptr, x1: Ptr, y1: Ptr, param: Ptr)
         => vectors::rotmg::<T>(handle, [d1, d2, x1, y1, param]);
     [(): cublasNrm2Ex cublasNrm2Ex_64]
-        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, result: Ptr, result_type: i32, execution: i32)
-        => vectors::nrm2_ex(handle, n.into(), (x, xtype, incx.into()), result, result_type, execution);
+        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, result: Ptr, result_type: i32,
+            execution: i32)
+        => vectors::nrm2_ex(handle, n.into(), (x, xtype, incx.into()), result, result_type,
+            execution);
     [(): cublasAsumEx cublasAsumEx_64]
-        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, result: Ptr, result_type: i32, execution: i32)
-        => vectors::asum_ex(handle, n.into(), (x, xtype, incx.into()), result, result_type, execution);
+        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, result: Ptr, result_type: i32,
+            execution: i32)
+        => vectors::asum_ex(handle, n.into(), (x, xtype, incx.into()), result, result_type,
+            execution);
     [(): cublasDotEx cublasDotEx_64]
-        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int, result: Ptr, result_type: i32, execution: i32)
-        => vectors::dot_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()), (result, result_type), execution, false);
+        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int,
+            result: Ptr, result_type: i32, execution: i32)
+        => vectors::dot_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()),
+            (result, result_type), execution, false);
     [(): cublasDotcEx cublasDotcEx_64]
-        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int, result: Ptr, result_type: i32, execution: i32)
-        => vectors::dot_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()), (result, result_type), execution, true);
+        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int,
+            result: Ptr, result_type: i32, execution: i32)
+        => vectors::dot_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()),
+            (result, result_type), execution, true);
     [(): cublasAxpyEx cublasAxpyEx_64]
-        (handle: u64, n: Int, alpha: Ptr, alpha_type: i32, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int, execution: i32)
-        => vectors::axpy_ex(handle, n.into(), (alpha, alpha_type), (x, xtype, incx.into()), (y, ytype, incy.into()), execution);
+        (handle: u64, n: Int, alpha: Ptr, alpha_type: i32, x: u64, xtype: i32, incx: Int, y: u64,
+            ytype: i32, incy: Int, execution: i32)
+        => vectors::axpy_ex(handle, n.into(), (alpha, alpha_type), (x, xtype, incx.into()),
+            (y, ytype, incy.into()), execution);
     [(): cublasScalEx cublasScalEx_64]
-        (handle: u64, n: Int, alpha: Ptr, alpha_type: i32, x: u64, xtype: i32, incx: Int, execution: i32)
-        => vectors::scal_ex(handle, n.into(), (alpha, alpha_type), (x, xtype, incx.into()), execution);
+        (handle: u64, n: Int, alpha: Ptr, alpha_type: i32, x: u64, xtype: i32, incx: Int,
+            execution: i32)
+        => vectors::scal_ex(handle, n.into(), (alpha, alpha_type), (x, xtype, incx.into()),
+            execution);
     [(): cublasRotEx cublasRotEx_64]
-        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int, c: Ptr, s: Ptr, cs_type: i32, execution: i32)
-        => vectors::rot_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()), (c, s, cs_type), execution);
+        (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int, c: Ptr,
+            s: Ptr, cs_type: i32, execution: i32)
+        => vectors::rot_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()),
+            (c, s, cs_type), execution);
     [(): cublasCopyEx cublasCopyEx_64]
         (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, y: u64, ytype: i32, incy: Int)
         => vectors::copy_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()));
@@ -123,8 +139,10 @@ culibs::family! {
         => vectors::swap_ex(handle, n.into(), (x, xtype, incx.into()), (y, ytype, incy.into()));
     [(): cublasIamaxEx cublasIamaxEx_64]
         (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, result: Ptr)
-        => vectors::extreme_ex(handle, n.into(), (x, xtype, incx.into()), result, true, is_wide::<Int>());
+        => vectors::extreme_ex(handle, n.into(), (x, xtype, incx.into()), result, true,
+            is_wide::<Int>());
     [(): cublasIaminEx cublasIaminEx_64]
         (handle: u64, n: Int, x: u64, xtype: i32, incx: Int, result: Ptr)
-        => vectors::extreme_ex(handle, n.into(), (x, xtype, incx.into()), result, false, is_wide::<Int>());
+        => vectors::extreme_ex(handle, n.into(), (x, xtype, incx.into()), result, false,
+            is_wide::<Int>());
 }

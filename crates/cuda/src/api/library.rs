@@ -7,16 +7,15 @@
 
 use cuda_abi::host::{Ptr, name};
 use cuda_abi::{Outcome, Status};
-use runtime::{Addr, ContextError, Event, StopKind, read_host, write_host};
+use runtime::{Addr, ContextError, Event, Faults, StopKind, read_host, write_host};
 
 use crate::errors::of_stop;
 use crate::execution::transfer::endpoint;
-use crate::settings::Faults;
 use crate::state::Driver;
 use crate::state::action::Endpoint;
 
 /// The status of a transfer that faulted; later calls get the context's.
-pub(crate) const FAULTED: Status = Status(-1);
+pub(crate) const FAULT: Status = Status(-1);
 
 /// Rows of bytes in device memory. Without a host address, the access is only checked.
 #[derive(Clone, Copy)]
@@ -109,5 +108,5 @@ fn fault(d: &mut Driver, context: u64, function: Ptr, error: ContextError) -> St
     {
         context.failed = Some(status);
     }
-    FAULTED
+    FAULT
 }

@@ -1,5 +1,5 @@
-//! MRG32k3a: L'Ecuyer's combined multiple recursive generator (Operations Research 47, 1999), seeded
-//! as cuRAND's device interface does.
+//! MRG32k3a: L'Ecuyer's combined multiple recursive generator (Operations Research 47, 1999),
+//! seeded as cuRAND's device interface does.
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;

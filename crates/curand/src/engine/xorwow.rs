@@ -1,6 +1,6 @@
-//! XORWOW: Marsaglia's xorshift of 160 bits with a Weyl sequence (Journal of Statistical Software 8,
-//! 2003), seeded as cuRAND's device interface does. Skipping is a power of the linear map of the
-//! 160 bits.
+//! XORWOW: Marsaglia's xorshift of 160 bits with a Weyl sequence (Journal of Statistical Software
+//! 8, 2003), seeded as cuRAND's device interface does. Skipping is a power of the linear map of
+//! the 160 bits.
 
 use std::sync::OnceLock;
 

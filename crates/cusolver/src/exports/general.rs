@@ -84,51 +84,81 @@ culibs::family! {
         (handle: u64, info: u64, out: Ptr)
         => infos::sweeps(handle, info, out);
     [(): cusolverDnXpotrf_bufferSize]
-        (handle: u64, _params: u64, _uplo: i32, _n: i64, _atype: i32, _a: u64, _lda: i64, _compute: i32, device: Ptr, host: Ptr)
+        (handle: u64, _params: u64, _uplo: i32, _n: i64, _atype: i32, _a: u64, _lda: i64,
+            _compute: i32, device: Ptr, host: Ptr)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXpotrf]
-        (handle: u64, _params: u64, uplo: i32, n: i64, atype: i32, a: u64, lda: i64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
+        (handle: u64, _params: u64, uplo: i32, n: i64, atype: i32, a: u64, lda: i64, _compute: i32,
+            _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
         => in_type!(atype, T => factor::potrf::<T>(handle, uplo, n, (a, lda), info));
     [(): cusolverDnXpotrs]
-        (handle: u64, _params: u64, uplo: i32, n: i64, nrhs: i64, atype: i32, a: u64, lda: i64, btype: i32, b: u64, ldb: i64, info: u64)
-        => same(&[atype, btype]).and_then(|()| in_type!(atype, T => factor::potrs::<T>(handle, uplo, [n, nrhs], (a, lda), (b, ldb), info)));
+        (handle: u64, _params: u64, uplo: i32, n: i64, nrhs: i64, atype: i32, a: u64, lda: i64,
+            btype: i32, b: u64, ldb: i64, info: u64)
+        => same(&[atype, btype]).and_then(|()| in_type!(atype, T => factor::potrs::<T>(handle, uplo,
+            [n, nrhs], (a, lda), (b, ldb), info)));
     [(): cusolverDnXgetrf_bufferSize]
-        (handle: u64, _params: u64, _m: i64, _n: i64, _atype: i32, _a: u64, _lda: i64, _compute: i32, device: Ptr, host: Ptr)
+        (handle: u64, _params: u64, _m: i64, _n: i64, _atype: i32, _a: u64, _lda: i64,
+            _compute: i32, device: Ptr, host: Ptr)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXgetrf]
-        (handle: u64, _params: u64, m: i64, n: i64, atype: i32, a: u64, lda: i64, pivots: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
+        (handle: u64, _params: u64, m: i64, n: i64, atype: i32, a: u64, lda: i64, pivots: u64,
+            _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize,
+            info: u64)
         => in_type!(atype, T => factor::getrf::<T>(handle, [m, n], (a, lda), wide(pivots), info));
     [(): cusolverDnXgetrs]
-        (handle: u64, _params: u64, trans: i32, n: i64, nrhs: i64, atype: i32, a: u64, lda: i64, pivots: u64, btype: i32, b: u64, ldb: i64, info: u64)
-        => same(&[atype, btype]).and_then(|()| in_type!(atype, T => factor::getrs::<T>(handle, trans, [n, nrhs], (a, lda), wide(pivots), (b, ldb), info)));
+        (handle: u64, _params: u64, trans: i32, n: i64, nrhs: i64, atype: i32, a: u64, lda: i64,
+            pivots: u64, btype: i32, b: u64, ldb: i64, info: u64)
+        => same(&[atype, btype]).and_then(|()| in_type!(atype, T =>
+            factor::getrs::<T>(handle, trans, [n, nrhs], (a, lda), wide(pivots), (b, ldb), info)));
     [(): cusolverDnXgeqrf_bufferSize]
-        (handle: u64, _params: u64, _m: i64, _n: i64, _atype: i32, _a: u64, _lda: i64, _tautype: i32, _tau: u64, _compute: i32, device: Ptr, host: Ptr)
+        (handle: u64, _params: u64, _m: i64, _n: i64, _atype: i32, _a: u64, _lda: i64,
+            _tautype: i32, _tau: u64, _compute: i32, device: Ptr, host: Ptr)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXgeqrf]
-        (handle: u64, _params: u64, m: i64, n: i64, atype: i32, a: u64, lda: i64, tautype: i32, tau: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
-        => same(&[atype, tautype]).and_then(|()| in_type!(atype, T => factor::geqrf::<T>(handle, [m, n], (a, lda), tau, info)));
+        (handle: u64, _params: u64, m: i64, n: i64, atype: i32, a: u64, lda: i64, tautype: i32,
+            tau: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64,
+            _host_bytes: usize, info: u64)
+        => same(&[atype, tautype]).and_then(|()| in_type!(atype, T => factor::geqrf::<T>(handle, [m,
+            n], (a, lda), tau, info)));
     [(): cusolverDnXtrtri_bufferSize]
-        (handle: u64, _uplo: i32, _diag: i32, _n: i64, _atype: i32, _a: u64, _lda: i64, device: Ptr, host: Ptr)
+        (handle: u64, _uplo: i32, _diag: i32, _n: i64, _atype: i32, _a: u64, _lda: i64, device: Ptr,
+            host: Ptr)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXtrtri]
-        (handle: u64, uplo: i32, diag: i32, n: i64, atype: i32, a: u64, lda: i64, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
+        (handle: u64, uplo: i32, diag: i32, n: i64, atype: i32, a: u64, lda: i64, _device: u64,
+            _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
         => in_type!(atype, T => factor::trtri::<T>(handle, [uplo, diag], n, (a, lda), info));
     [(): cusolverDnXsyevd_bufferSize]
-        (handle: u64, _params: u64, _mode: i32, _uplo: i32, _n: i64, _atype: i32, _a: u64, _lda: i64, _wtype: i32, _w: u64, _compute: i32, device: Ptr, host: Ptr)
+        (handle: u64, _params: u64, _mode: i32, _uplo: i32, _n: i64, _atype: i32, _a: u64,
+            _lda: i64, _wtype: i32, _w: u64, _compute: i32, device: Ptr, host: Ptr)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXsyevd]
-        (handle: u64, _params: u64, mode: i32, uplo: i32, n: i64, atype: i32, a: u64, lda: i64, wtype: i32, w: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
-        => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syevd::<T>(handle, [mode, uplo], n, (a, lda), w, info)));
+        (handle: u64, _params: u64, mode: i32, uplo: i32, n: i64, atype: i32, a: u64, lda: i64,
+            wtype: i32, w: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64,
+            _host_bytes: usize, info: u64)
+        => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syevd::<T>(handle, [mode,
+            uplo], n, (a, lda), w, info)));
     [(): cusolverDnXsyevBatched_bufferSize]
-        (handle: u64, _params: u64, _mode: i32, _uplo: i32, _n: i64, _atype: i32, _a: u64, _lda: i64, _wtype: i32, _w: u64, _compute: i32, device: Ptr, host: Ptr, _batch: i64)
+        (handle: u64, _params: u64, _mode: i32, _uplo: i32, _n: i64, _atype: i32, _a: u64,
+            _lda: i64, _wtype: i32, _w: u64, _compute: i32, device: Ptr, host: Ptr, _batch: i64)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXsyevBatched]
-        (handle: u64, _params: u64, mode: i32, uplo: i32, n: i64, atype: i32, a: u64, lda: i64, wtype: i32, w: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64, batch: i64)
-        => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syev_batched::<T>(handle, [mode, uplo], n, (a, lda), w, info, batch)));
+        (handle: u64, _params: u64, mode: i32, uplo: i32, n: i64, atype: i32, a: u64, lda: i64,
+            wtype: i32, w: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64,
+            _host_bytes: usize, info: u64, batch: i64)
+        => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syev_batched::<T>(handle,
+            [mode, uplo], n, (a, lda), w, info, batch)));
     [(): cusolverDnXgesvd_bufferSize]
-        (handle: u64, _params: u64, _jobu: u8, _jobvt: u8, _m: i64, _n: i64, _atype: i32, _a: u64, _lda: i64, _stype: i32, _s: u64, _utype: i32, _u: u64, _ldu: i64, _vtype: i32, _vt: u64, _ldvt: i64, _compute: i32, device: Ptr, host: Ptr)
+        (handle: u64, _params: u64, _jobu: u8, _jobvt: u8, _m: i64, _n: i64, _atype: i32, _a: u64,
+            _lda: i64, _stype: i32, _s: u64, _utype: i32, _u: u64, _ldu: i64, _vtype: i32, _vt: u64,
+            _ldvt: i64, _compute: i32, device: Ptr, host: Ptr)
         => workspace_bytes(handle, device, Some(host));
     [(): cusolverDnXgesvd]
-        (handle: u64, _params: u64, jobu: u8, jobvt: u8, m: i64, n: i64, atype: i32, a: u64, lda: i64, stype: i32, s: u64, utype: i32, u: u64, ldu: i64, vtype: i32, vt: u64, ldvt: i64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info: u64)
-        => real_of(atype, stype).and_then(|()| same(&[atype, utype, vtype])).and_then(|()| in_type!(atype, T => singular::gesvd::<T>(handle, [jobu, jobvt], [m, n], (a, lda), s, (u, ldu), (vt, ldvt), info)));
+        (handle: u64, _params: u64, jobu: u8, jobvt: u8, m: i64, n: i64, atype: i32, a: u64,
+            lda: i64, stype: i32, s: u64, utype: i32, u: u64, ldu: i64, vtype: i32, vt: u64,
+            ldvt: i64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64,
+            _host_bytes: usize, info: u64)
+        => real_of(atype, stype).and_then(|()| same(&[atype, utype, vtype])).and_then(|()|
+            in_type!(atype, T => singular::gesvd::<T>(handle, [jobu, jobvt], [m, n], (a, lda), s,
+            (u, ldu), (vt, ldvt), info)));
 }

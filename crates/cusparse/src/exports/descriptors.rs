@@ -51,14 +51,20 @@ culibs::family! {
         (descriptor: u64, value: i32)
         => legacy::set(descriptor, 3, value, 1);
     [(): cusparseCreateCsr]
-        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32)
-        => objects::create_sparse(out, Format::Csr, [rows, cols, nnz], [first, second, values], [first_index, second_index, base, dtype]);
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64,
+            first_index: i32, second_index: i32, base: i32, dtype: i32)
+        => objects::create_sparse(out, Format::Csr, [rows, cols, nnz], [first, second, values],
+            [first_index, second_index, base, dtype]);
     [(): cusparseCreateCsc]
-        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32)
-        => objects::create_sparse(out, Format::Csc, [rows, cols, nnz], [first, second, values], [first_index, second_index, base, dtype]);
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64,
+            first_index: i32, second_index: i32, base: i32, dtype: i32)
+        => objects::create_sparse(out, Format::Csc, [rows, cols, nnz], [first, second, values],
+            [first_index, second_index, base, dtype]);
     [(): cusparseCreateCoo]
-        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, index: i32, base: i32, dtype: i32)
-        => objects::create_sparse(out, Format::Coo, [rows, cols, nnz], [first, second, values], [index, index, base, dtype]);
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, index: i32,
+            base: i32, dtype: i32)
+        => objects::create_sparse(out, Format::Coo, [rows, cols, nnz], [first, second, values],
+            [index, index, base, dtype]);
     [(): cusparseCreateSpVec]
         (out: Ptr, len: i64, nnz: i64, indices: u64, values: u64, index: i32, base: i32, dtype: i32)
         => objects::create_sparse_vector(out, [len, nnz], [indices, values], [index, base, dtype]);
@@ -69,14 +75,20 @@ culibs::family! {
         (out: Ptr, rows: i64, cols: i64, ld: i64, values: u64, dtype: i32, order: i32)
         => objects::create_dense(out, [rows, cols, ld], values, dtype, order);
     [(): cusparseCsrGet]
-        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
-        => objects::tell_sparse(m, Format::Csr, [rows, cols, nnz], [first, second, values], &[first_index, second_index, base, dtype]);
+        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr,
+            first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
+        => objects::tell_sparse(m, Format::Csr, [rows, cols, nnz], [first, second, values],
+            &[first_index, second_index, base, dtype]);
     [(): cusparseCscGet]
-        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
-        => objects::tell_sparse(m, Format::Csc, [rows, cols, nnz], [first, second, values], &[first_index, second_index, base, dtype]);
+        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr,
+            first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
+        => objects::tell_sparse(m, Format::Csc, [rows, cols, nnz], [first, second, values],
+            &[first_index, second_index, base, dtype]);
     [(): cusparseCooGet]
-        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, index: Ptr, base: Ptr, dtype: Ptr)
-        => objects::tell_sparse(m, Format::Coo, [rows, cols, nnz], [first, second, values], &[index, base, dtype]);
+        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, index: Ptr,
+            base: Ptr, dtype: Ptr)
+        => objects::tell_sparse(m, Format::Coo, [rows, cols, nnz], [first, second, values], &[index,
+            base, dtype]);
     [(): cusparseSpMatGetValues]
         (m: u64, out: Ptr)
         => put_host(out, find(&SPARSE, m)?.values);
@@ -99,14 +111,20 @@ culibs::family! {
         (m: u64, out: Ptr)
         => put_host(out, find(&DENSE, m)?.values);
     [(): cusparseCreateConstCsr]
-        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32)
-        => objects::create_sparse(out, Format::Csr, [rows, cols, nnz], [first, second, values], [first_index, second_index, base, dtype]);
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64,
+            first_index: i32, second_index: i32, base: i32, dtype: i32)
+        => objects::create_sparse(out, Format::Csr, [rows, cols, nnz], [first, second, values],
+            [first_index, second_index, base, dtype]);
     [(): cusparseCreateConstCsc]
-        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32)
-        => objects::create_sparse(out, Format::Csc, [rows, cols, nnz], [first, second, values], [first_index, second_index, base, dtype]);
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64,
+            first_index: i32, second_index: i32, base: i32, dtype: i32)
+        => objects::create_sparse(out, Format::Csc, [rows, cols, nnz], [first, second, values],
+            [first_index, second_index, base, dtype]);
     [(): cusparseCreateConstCoo]
-        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, index: i32, base: i32, dtype: i32)
-        => objects::create_sparse(out, Format::Coo, [rows, cols, nnz], [first, second, values], [index, index, base, dtype]);
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, first: u64, second: u64, values: u64, index: i32,
+            base: i32, dtype: i32)
+        => objects::create_sparse(out, Format::Coo, [rows, cols, nnz], [first, second, values],
+            [index, index, base, dtype]);
     [(): cusparseCreateConstSpVec]
         (out: Ptr, len: i64, nnz: i64, indices: u64, values: u64, index: i32, base: i32, dtype: i32)
         => objects::create_sparse_vector(out, [len, nnz], [indices, values], [index, base, dtype]);
@@ -117,14 +135,20 @@ culibs::family! {
         (out: Ptr, rows: i64, cols: i64, ld: i64, values: u64, dtype: i32, order: i32)
         => objects::create_dense(out, [rows, cols, ld], values, dtype, order);
     [(): cusparseConstCsrGet]
-        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
-        => objects::tell_sparse(m, Format::Csr, [rows, cols, nnz], [first, second, values], &[first_index, second_index, base, dtype]);
+        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr,
+            first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
+        => objects::tell_sparse(m, Format::Csr, [rows, cols, nnz], [first, second, values],
+            &[first_index, second_index, base, dtype]);
     [(): cusparseConstCscGet]
-        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
-        => objects::tell_sparse(m, Format::Csc, [rows, cols, nnz], [first, second, values], &[first_index, second_index, base, dtype]);
+        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr,
+            first_index: Ptr, second_index: Ptr, base: Ptr, dtype: Ptr)
+        => objects::tell_sparse(m, Format::Csc, [rows, cols, nnz], [first, second, values],
+            &[first_index, second_index, base, dtype]);
     [(): cusparseConstCooGet]
-        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, index: Ptr, base: Ptr, dtype: Ptr)
-        => objects::tell_sparse(m, Format::Coo, [rows, cols, nnz], [first, second, values], &[index, base, dtype]);
+        (m: u64, rows: Ptr, cols: Ptr, nnz: Ptr, first: Ptr, second: Ptr, values: Ptr, index: Ptr,
+            base: Ptr, dtype: Ptr)
+        => objects::tell_sparse(m, Format::Coo, [rows, cols, nnz], [first, second, values], &[index,
+            base, dtype]);
     [(): cusparseConstSpMatGetValues]
         (m: u64, out: Ptr)
         => put_host(out, find(&SPARSE, m)?.values);

@@ -10,32 +10,44 @@ use crate::{convert, products, solve};
 culibs::family! {
     enter;
     [(): cusparseSpMV_bufferSize]
-        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _beta: Ptr, _y: u64, _compute: i32, _algorithm: i32, size: Ptr)
+        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _beta: Ptr, _y: u64,
+            _compute: i32, _algorithm: i32, size: Ptr)
         => buffer(handle, size);
     [(): cusparseSpMV_preprocess]
-        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _beta: Ptr, _y: u64, _compute: i32, _algorithm: i32, _buffer: u64)
+        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _beta: Ptr, _y: u64,
+            _compute: i32, _algorithm: i32, _buffer: u64)
         => nothing(handle);
     [(): cusparseSpMV]
-        (handle: u64, trans: i32, alpha: Ptr, a: u64, x: u64, beta: Ptr, y: u64, compute: i32, _algorithm: i32, _buffer: u64)
-        => in_type!(compute, T => products::spmv::<T>(handle, trans, alpha, [a, x, y], beta, compute));
+        (handle: u64, trans: i32, alpha: Ptr, a: u64, x: u64, beta: Ptr, y: u64, compute: i32,
+            _algorithm: i32, _buffer: u64)
+        => in_type!(compute, T => products::spmv::<T>(handle, trans, alpha, [a, x, y], beta,
+            compute));
     [(): cusparseSpMM_bufferSize]
-        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr, _c: u64, _compute: i32, _algorithm: i32, size: Ptr)
+        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr,
+            _c: u64, _compute: i32, _algorithm: i32, size: Ptr)
         => buffer(handle, size);
     [(): cusparseSpMM_preprocess]
-        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr, _c: u64, _compute: i32, _algorithm: i32, _buffer: u64)
+        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr,
+            _c: u64, _compute: i32, _algorithm: i32, _buffer: u64)
         => nothing(handle);
     [(): cusparseSpMM]
-        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64, compute: i32, _algorithm: i32, _buffer: u64)
-        => in_type!(compute, T => products::spmm::<T>(handle, [trans_a, trans_b], alpha, [a, b, c], beta, compute));
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, _buffer: u64)
+        => in_type!(compute, T => products::spmm::<T>(handle, [trans_a, trans_b], alpha, [a, b, c],
+            beta, compute));
     [(): cusparseSDDMM_bufferSize]
-        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr, _c: u64, _compute: i32, _algorithm: i32, size: Ptr)
+        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr,
+            _c: u64, _compute: i32, _algorithm: i32, size: Ptr)
         => buffer(handle, size);
     [(): cusparseSDDMM_preprocess]
-        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr, _c: u64, _compute: i32, _algorithm: i32, _buffer: u64)
+        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _beta: Ptr,
+            _c: u64, _compute: i32, _algorithm: i32, _buffer: u64)
         => nothing(handle);
     [(): cusparseSDDMM]
-        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64, compute: i32, _algorithm: i32, _buffer: u64)
-        => in_type!(compute, T => products::sddmm::<T>(handle, [trans_a, trans_b], alpha, [a, b, c], beta, compute));
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, _buffer: u64)
+        => in_type!(compute, T => products::sddmm::<T>(handle, [trans_a, trans_b], alpha, [a, b, c],
+            beta, compute));
     [(): cusparseSpVV_bufferSize]
         (handle: u64, _trans: i32, _x: u64, _y: u64, _out: Ptr, _compute: i32, size: Ptr)
         => buffer(handle, size);
@@ -76,14 +88,18 @@ culibs::family! {
         (descriptor: u64)
         => solve::destroy(descriptor);
     [(): cusparseSpSV_bufferSize]
-        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _y: u64, _compute: i32, _algorithm: i32, _descriptor: u64, size: Ptr)
+        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _y: u64, _compute: i32,
+            _algorithm: i32, _descriptor: u64, size: Ptr)
         => buffer(handle, size);
     [(): cusparseSpSV_analysis]
-        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _y: u64, _compute: i32, _algorithm: i32, descriptor: u64, _buffer: u64)
+        (handle: u64, _trans: i32, _alpha: Ptr, _a: u64, _x: u64, _y: u64, _compute: i32,
+            _algorithm: i32, descriptor: u64, _buffer: u64)
         => solve::analysis(handle, descriptor);
     [(): cusparseSpSV_solve]
-        (handle: u64, trans: i32, alpha: Ptr, a: u64, x: u64, y: u64, compute: i32, _algorithm: i32, descriptor: u64)
-        => solve::analysis(handle, descriptor).and_then(|()| in_type!(compute, T => solve::spsv::<T>(handle, trans, alpha, [a, x, y], compute)));
+        (handle: u64, trans: i32, alpha: Ptr, a: u64, x: u64, y: u64, compute: i32, _algorithm: i32,
+            descriptor: u64)
+        => solve::analysis(handle, descriptor).and_then(|()| in_type!(compute, T =>
+            solve::spsv::<T>(handle, trans, alpha, [a, x, y], compute)));
     [(): cusparseSpSM_createDescr]
         (out: Ptr)
         => solve::create(out);
@@ -91,14 +107,18 @@ culibs::family! {
         (descriptor: u64)
         => solve::destroy(descriptor);
     [(): cusparseSpSM_bufferSize]
-        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _c: u64, _compute: i32, _algorithm: i32, _descriptor: u64, size: Ptr)
+        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _c: u64,
+            _compute: i32, _algorithm: i32, _descriptor: u64, size: Ptr)
         => buffer(handle, size);
     [(): cusparseSpSM_analysis]
-        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _c: u64, _compute: i32, _algorithm: i32, descriptor: u64, _buffer: u64)
+        (handle: u64, _trans_a: i32, _trans_b: i32, _alpha: Ptr, _a: u64, _b: u64, _c: u64,
+            _compute: i32, _algorithm: i32, descriptor: u64, _buffer: u64)
         => solve::analysis(handle, descriptor);
     [(): cusparseSpSM_solve]
-        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, c: u64, compute: i32, _algorithm: i32, descriptor: u64)
-        => solve::analysis(handle, descriptor).and_then(|()| in_type!(compute, T => solve::spsm::<T>(handle, [trans_a, trans_b], alpha, [a, b, c], compute)));
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, c: u64, compute: i32,
+            _algorithm: i32, descriptor: u64)
+        => solve::analysis(handle, descriptor).and_then(|()| in_type!(compute, T =>
+            solve::spsm::<T>(handle, [trans_a, trans_b], alpha, [a, b, c], compute)));
     [(): cusparseSpGEMM_createDescr]
         (out: Ptr)
         => spgemm::create(out);
@@ -106,14 +126,20 @@ culibs::family! {
         (descriptor: u64)
         => spgemm::destroy(descriptor);
     [(): cusparseSpGEMM_workEstimation]
-        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64, compute: i32, _algorithm: i32, descriptor: u64, size: Ptr, buffer: u64)
-        => spgemm::estimate(handle, Operands { ops: [trans_a, trans_b], alpha, a, b, beta, c, compute, descriptor }, size, buffer);
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, descriptor: u64, size: Ptr, buffer: u64)
+        => spgemm::estimate(handle, Operands { ops: [trans_a, trans_b], alpha, a, b, beta, c,
+            compute, descriptor }, size, buffer);
     [(): cusparseSpGEMM_compute]
-        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64, compute: i32, _algorithm: i32, descriptor: u64, size: Ptr, buffer: u64)
-        => in_type!(compute, T => spgemm::compute::<T>(handle, Operands { ops: [trans_a, trans_b], alpha, a, b, beta, c, compute, descriptor }, size, buffer));
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, descriptor: u64, size: Ptr, buffer: u64)
+        => in_type!(compute, T => spgemm::compute::<T>(handle, Operands { ops: [trans_a, trans_b],
+            alpha, a, b, beta, c, compute, descriptor }, size, buffer));
     [(): cusparseSpGEMM_copy]
-        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64, compute: i32, _algorithm: i32, descriptor: u64)
-        => in_type!(compute, T => spgemm::copy::<T>(handle, Operands { ops: [trans_a, trans_b], alpha, a, b, beta, c, compute, descriptor }));
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, descriptor: u64)
+        => in_type!(compute, T => spgemm::copy::<T>(handle, Operands { ops: [trans_a, trans_b],
+            alpha, a, b, beta, c, compute, descriptor }));
     [(): cusparseSpGEMM_getNumProducts]
         (descriptor: u64, out: Ptr)
         => spgemm::number(descriptor, out);
