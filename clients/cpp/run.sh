@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # C++ programs of our own, compiled by the complete nvcc from PyPI, and run on libcudart.so.13.
-# With names of programs, those alone: run.sh reduce scan. BUILDS chooses how they are built, all by default:
+# `separate` and `dynamic` are of relocatable device code, in the folder separate. With names of programs, those alone: run.sh reduce scan.
+# BUILDS chooses how they are built, all by default:
 #   shared   a shared runtime and PTX alone, without `simtlab exec`; NVCC_FLAGS adds options, such as --no-compress
 #   default  `simtlab exec -- nvcc` with nvcc's defaults
 #   static   the same with `-cudart static`
@@ -19,21 +20,32 @@ echo "nvcc $nvcc_version"
 
 source=$here/clients/cpp
 programs=("$@")
-[ $# -gt 0 ] || programs=($(cd "$source" && ls *.cu | sed 's/\.cu$//' | grep -v planted))
+[ $# -gt 0 ] || programs=($(cd "$source" && ls *.cu | sed 's/\.cu$//' | grep -v planted) separate dynamic)
 
 # compile BUILD PROGRAM FILE: machine code is of no use here, but part of the defaults.
 compile() {
-  local options=(-std=c++17 -O2 -I"$toolkit/include/cccl" "$source/$2.cu" -o "$3")
+  local options=(-std=c++17 -O2 -I"$toolkit/include/cccl") files=("$source/$2.cu") nvcc=(on_device nvcc)
   case $1 in
-    shared) nvcc -cudart shared -arch=compute_80 -code=compute_80 ${NVCC_FLAGS:-} -L"$environment/link" "${options[@]}" ;;
-    default) on_device nvcc "${options[@]}" ;;
-    static) on_device nvcc -cudart static "${options[@]}" ;;
+    shared) nvcc=(nvcc -cudart shared -arch=compute_80 -code=compute_80 ${NVCC_FLAGS:-} -L"$environment/link") ;;
+    static) nvcc+=(-cudart static) ;;
   esac
+  case $2 in
+    separate)
+      options+=(-rdc=true)
+      "${nvcc[@]}" "${options[@]}" -lib "$source/separate/library.cu" -o "$3.a"
+      files=("$source"/separate/{main,b}.cu "$3.a")
+      ;;
+    dynamic)
+      options+=(-rdc=true)
+      files=("$source/separate/dynamic.cu")
+      ;;
+  esac
+  "${nvcc[@]}" "${options[@]}" "${files[@]}" -o "$3"
 }
 
 # What is compiled stays until a source changes.
 is_new() {
-  [ "$1" -nt "$source/$2.cu" ] && [ "$1" -nt "$source/check.h" ] && [ -z "${NVCC_FLAGS:-}" ]
+  [ -e "$source/$2.cu" ] && [ "$1" -nt "$source/$2.cu" ] && [ "$1" -nt "$source/check.h" ] && [ -z "${NVCC_FLAGS:-}" ]
 }
 
 passed=0 failed=()

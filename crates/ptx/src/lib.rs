@@ -24,6 +24,7 @@
 
 pub mod ast;
 pub mod lexer;
+pub mod link;
 mod lower;
 pub mod names;
 mod parse;

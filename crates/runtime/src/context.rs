@@ -16,6 +16,7 @@ use thiserror::Error;
 use vm::{Heap, Variables};
 
 use crate::blocks::Blocks;
+use crate::device_launches::DeviceQueue;
 use crate::faults::Faults;
 use crate::mirror::Mirrors;
 use crate::module::Module;
@@ -96,6 +97,8 @@ pub(crate) struct Loaded {
     pub(crate) cache: Mutex<Cache>,
     /// The places of the code, made for the first launch with checks.
     pub(crate) places: OnceLock<Arc<[Place]>>,
+    /// Where kernels record what they launch, if they can launch anything.
+    pub(crate) queue: Option<DeviceQueue>,
 }
 
 /// Guest memory that outlives launches, and the modules loaded into it.
@@ -222,7 +225,8 @@ impl Context {
         let other = self.mirrors.around(address.0).is_some()
             || self.is_variable(address)
             || self.heap.holds(address)
-            || self.workspace == Some(address);
+            || self.workspace == Some(address)
+            || self.loaded.values().any(|l| l.queue.is_some_and(|q| q.work == address));
         if other {
             return Err(MapError::NotAllocated { addr: address, inside: None });
         }
@@ -500,8 +504,20 @@ impl Context {
         self.next += 1;
         let module = Arc::clone(module);
         let (cache, places) = (Mutex::default(), OnceLock::new());
-        self.loaded.insert(id, Loaded { module, variables, cache, places });
-        Ok(id)
+        self.loaded.insert(id, Loaded { module, variables, cache, places, queue: None });
+        match self.make_queue(id) {
+            Ok(queue) => {
+                if let Some(loaded) = self.loaded.get_mut(&id) {
+                    loaded.queue = queue;
+                }
+                Ok(id)
+            }
+            Err(error) => {
+                // The module has just been loaded.
+                let _ = self.unload(id);
+                Err(error)
+            }
+        }
     }
 
     /// Unmaps the managed variables of a module that cannot be loaded; returns `error`.
@@ -519,6 +535,9 @@ impl Context {
     /// Returns an error if the module is not loaded.
     pub fn unload(&mut self, id: ModuleId) -> Result<(), ContextError> {
         let loaded = self.loaded.remove(&id).ok_or(ContextError::Module)?;
+        if let Some(queue) = loaded.queue {
+            self.memory.free(queue.work)?;
+        }
         for (i, var) in loaded.module.program().module().vars.iter().enumerate() {
             let Some(address) = loaded.variables.address(i).filter(|_| var.space != Space::Shared)
             else {

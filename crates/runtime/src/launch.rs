@@ -10,6 +10,7 @@ use thiserror::Error;
 use vm::{Counts, LaunchError, RecheckError, Resident, Retry, State};
 
 use crate::context::{Context, ContextError, ModuleId, Settings};
+use crate::device_launches::ChildLaunch;
 use crate::faults::{Faults, ToleratedAccess, Undo};
 use crate::module::Module;
 use crate::status::StatusReporter;
@@ -40,6 +41,9 @@ pub struct Report {
     pub ran: EngineUsed,
     /// The kernel's output.
     pub output: Vec<u8>,
+    /// The grids that the kernel has launched, and those that these have, in the order in which
+    /// they ran.
+    pub children: Vec<ChildLaunch>,
     /// The refused accesses from which the launch went on, by instruction ([`Faults::Warn`]).
     pub tolerated: Vec<ToleratedAccess>,
     /// The duration of the launch.
@@ -76,12 +80,34 @@ impl From<engine::Error<Self>> for Failure {
 }
 
 impl Context {
-    /// Runs a kernel of a loaded module to its end. `params` is the parameter block in the kernel's
-    /// layout.
+    /// Runs a kernel of a loaded module to its end, with all that it launches. `params` is the
+    /// parameter block in the kernel's layout.
     ///
     /// # Errors
     /// Returns [`Failure`] if the launch cannot begin, is stopped, or the engines differ.
     pub fn launch(
+        &mut self,
+        id: ModuleId,
+        kernel: FuncId,
+        shape: Shape,
+        params: &[u8],
+    ) -> Result<Report, Failure> {
+        let queue = self.loaded.get(&id).ok_or(ContextError::Module)?.queue;
+        let undo = (self.settings.faults == Faults::Launch).then(|| Undo::keep(self));
+        let end = match queue {
+            Some(queue) => self.launch_tree((id, queue), kernel, shape, params),
+            None => self.launch_grid(id, kernel, shape, params),
+        };
+        if let (Err(Failure::Stopped(stop)), Some(undo)) = (&end, undo)
+            && stop.kind != StopKind::Difference
+        {
+            undo.restore(self).map_err(ContextError::from)?;
+        }
+        end
+    }
+
+    /// Runs one grid.
+    pub(crate) fn launch_grid(
         &mut self,
         id: ModuleId,
         kernel: FuncId,
@@ -125,7 +151,6 @@ impl Context {
             .mirrors
             .copy_in(&mut self.memory)
             .map_err(|error| ContextError::HostUnmapped(error.address))?;
-        let undo = (self.settings.faults == Faults::Launch).then(|| Undo::keep(self));
         let outcome = self.run((id, module), what, state, reporter)?;
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match outcome.end {
@@ -147,12 +172,10 @@ impl Context {
                     ToleratedAccess { first, issues }
                 });
                 let tolerated = tolerated.collect();
-                return Ok(Report { stats, ran, output, tolerated, time: begin.elapsed() });
+                let (time, children) = (begin.elapsed(), Vec::new());
+                return Ok(Report { stats, ran, output, tolerated, children, time });
             }
         };
-        if let Some(undo) = undo.filter(|_| stop.kind != StopKind::Difference) {
-            undo.restore(self).map_err(ContextError::from)?;
-        }
         Err(Failure::Stopped(Box::new(stop)))
     }
 

@@ -13,11 +13,12 @@
 mod blocks;
 mod checks;
 mod context;
+mod device_launches;
+mod device_runtime;
 mod event_log;
 mod faults;
 mod host_mappings;
 mod launch;
-mod linker;
 mod mirror;
 mod module;
 mod origin;
@@ -28,6 +29,8 @@ mod totals;
 
 pub use crate::checks::FindingLog;
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
+pub use device_launches::{ChildLaunch, DEVICE_ATTRIBUTES};
+pub use device_runtime::is_device_runtime;
 pub use engine::{Choice, EngineUsed, Level};
 pub use event_log::{DIFFERENCE, Event, EventLog, Instruction};
 pub use faults::{Faults, ToleratedAccess};

@@ -8,10 +8,13 @@ use ir::module::{Param, Signature};
 use ir::{FuncId, Function, LocId};
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use places::{Source, TextLine};
-use ptx::Select;
 use ptx::ast::{FunctionKind, Item, Linkage};
+use ptx::link::LinkError;
+use ptx::{Object, Select};
 use simt::Pc;
 use thiserror::Error;
+
+use crate::device_runtime::{self, link_inputs};
 
 /// The reasons why PTX cannot be loaded, with places.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -32,14 +35,16 @@ impl LoadError {
 pub enum SymbolKind {
     /// A kernel.
     Kernel,
+    /// Another function, of a text that is linked with others.
+    Function,
     /// A module variable.
     Variable,
 }
 
-/// A kernel or variable of the text that cannot be used, and the reasons.
+/// A kernel, function or variable of the text that cannot be used, and the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Whether it is a kernel or a variable.
+    /// What it is.
     pub kind: SymbolKind,
     /// Its name.
     pub name: String,
@@ -52,6 +57,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (what, cannot) = match self.kind {
             SymbolKind::Kernel => ("kernel", "run"),
+            SymbolKind::Function => ("function", "run"),
             SymbolKind::Variable => ("variable", "be made"),
         };
         write!(f, "the {what} `{}` cannot {cannot}:\n{}", self.name, self.findings.join("\n"))
@@ -80,8 +86,7 @@ impl Module {
     /// # Errors
     /// Returns an error if the text cannot be parsed, or nothing in it can run.
     pub fn load(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
-        on_own_stack(|| Self::load_on_this_stack(name, text))
-            .unwrap_or_else(|| Err(LoadError::no_thread()))
+        Self::link(&[(name, text)])
     }
 
     fn load_on_this_stack(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
@@ -105,37 +110,63 @@ impl Module {
         Ok(Arc::new(Self { program, target, sources, refused, managed }))
     }
 
-    /// Links several PTX texts into one program: external declarations of one refer to definitions
-    /// of another.
+    /// Links PTX texts into one program: external declarations of one refer to definitions of
+    /// another, or of CUDA's device runtime.
+    ///
+    /// What cannot be lowered takes no part, and is listed in [`Self::refused`].
     ///
     /// # Errors
     /// As [`Self::load`]; also if an external name has no definition.
     pub fn link(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
-        if let [(name, text)] = texts {
-            return Self::load(name, text);
-        }
-        on_own_stack(|| Self::link_on_this_stack(texts))
-            .unwrap_or_else(|| Err(LoadError::no_thread()))
+        Self::link_with(texts, true)
     }
 
-    fn link_on_this_stack(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
+    /// Does the same as [`Self::link`], but without the device runtime if `runtime` is false.
+    ///
+    /// # Errors
+    /// As [`Self::link`].
+    pub fn link_with(texts: &[(&str, &str)], runtime: bool) -> Result<Arc<Self>, LoadError> {
+        let link = || match texts {
+            [(name, text)] if !(runtime && device_runtime::is_needed(text)) => {
+                Self::load_on_this_stack(name, text)
+            }
+            _ => Self::link_on_this_stack(texts, runtime),
+        };
+        on_own_stack(link).unwrap_or_else(|| Err(LoadError::no_thread()))
+    }
+
+    fn link_on_this_stack(texts: &[(&str, &str)], runtime: bool) -> Result<Arc<Self>, LoadError> {
         let mut sources = SourceMap::new();
-        let mut objects = Vec::new();
+        let mut files = Vec::new();
         let mut managed = Vec::new();
         let mut targets = Vec::new();
+        let mut refused = Vec::new();
         for (name, text) in texts {
             let file = sources.add(*name, *text);
             let (tree, found) = ptx::parse(file, text);
             refuse(&found, &sources)?;
             managed.extend(managed_names(&tree));
             targets.extend(ptx::target(&tree));
-            let (object, found) = ptx::lower_object(&tree);
-            objects.push(object.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?);
+            let (object, found) = ptx::lower_object(&tree, Select::All);
+            let object = match object {
+                Some(object) => object,
+                None => {
+                    let (rest, broken) = LowerableParts::new(&tree, &sources).lower_object();
+                    refused.extend(broken);
+                    rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
+                }
+            };
+            files.push((*name, object));
         }
-        let module = crate::linker::link(&objects).map_err(|findings| LoadError { findings })?;
+        let libraries = match runtime {
+            true => device_runtime::libraries(&files, &mut sources)?,
+            false => Vec::new(),
+        };
+        let module = ptx::link::link(&link_inputs(&files), &link_inputs(&libraries))
+            .map_err(|errors| link_error(&errors, &refused))?;
         let program = linked(module)?;
         let target = targets.into_iter().max();
-        Ok(Arc::new(Self { program, target, sources, refused: Vec::new(), managed }))
+        Ok(Arc::new(Self { program, target, sources, refused, managed }))
     }
 
     /// Parses a text without loading it.
@@ -284,6 +315,21 @@ impl Module {
     }
 }
 
+/// The findings of a failed link. What is undefined because it cannot be lowered has its reasons.
+fn link_error(errors: &[LinkError], refused: &[Refused]) -> LoadError {
+    let describe = |error: &LinkError| {
+        let reason = match error {
+            LinkError::Undefined { name, .. } => refused.iter().find(|r| r.name == *name),
+            _ => None,
+        };
+        match reason {
+            Some(reason) => format!("{error}\n{reason}"),
+            None => error.to_string(),
+        }
+    };
+    LoadError { findings: errors.iter().map(describe).collect() }
+}
+
 fn linked(module: ir::Module) -> Result<vm::Program, LoadError> {
     vm::Program::link(module).map_err(|errors| {
         let findings = errors.iter().map(ToString::to_string).collect();
@@ -308,12 +354,14 @@ fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
 struct LowerableParts<'t> {
     tree: &'t ptx::Module,
     sources: &'t SourceMap,
+    /// Whether external names may stay undefined.
+    object: bool,
     refused: Vec<Refused>,
 }
 
 impl<'t> LowerableParts<'t> {
     fn new(tree: &'t ptx::Module, sources: &'t SourceMap) -> Self {
-        Self { tree, sources, refused: Vec::new() }
+        Self { tree, sources, object: false, refused: Vec::new() }
     }
 
     /// Lowers all kernels and variables that can be lowered, and returns the others. Returns no
@@ -324,8 +372,25 @@ impl<'t> LowerableParts<'t> {
             return (None, self.refused);
         }
         let variables = self.lowerable(SymbolKind::Variable, &self.variables());
-        let parts = Select::Parts { kernels: &kernels, variables: &variables };
+        let parts = Select::Parts { functions: &kernels, variables: &variables };
         (ptx::lower(self.tree, parts).0, self.refused)
+    }
+
+    /// Does the same for a text that is linked with others, with all of its functions.
+    fn lower_object(mut self) -> (Option<Object>, Vec<Refused>) {
+        self.object = true;
+        let kernels = self.kernels();
+        let mut functions = self.lowerable(SymbolKind::Kernel, &kernels);
+        functions.extend(self.lowerable(SymbolKind::Function, &self.device_functions()));
+        let variables = self.lowerable(SymbolKind::Variable, &self.variables());
+        let parts = Select::Parts { functions: &functions, variables: &variables };
+        (ptx::lower_object(self.tree, parts).0, self.refused)
+    }
+
+    fn device_functions(&self) -> Vec<&'t str> {
+        let device = |f: &&ptx::ast::Function| f.kind == FunctionKind::Func && f.body.is_some();
+        let functions = self.tree.functions().filter(device);
+        functions.map(|f| self.tree.name(f.signature.name.symbol)).collect()
     }
 
     fn kernels(&self) -> Vec<&'t str> {
@@ -349,19 +414,30 @@ impl<'t> LowerableParts<'t> {
     /// Returns those of `names` that can be lowered. Bisects the list where lowering fails.
     fn lowerable(&mut self, kind: SymbolKind, names: &[&'t str]) -> Vec<&'t str> {
         let parts = match kind {
-            SymbolKind::Kernel => Select::Parts { kernels: names, variables: &[] },
-            SymbolKind::Variable => Select::Parts { kernels: &[], variables: names },
+            SymbolKind::Kernel | SymbolKind::Function => {
+                Select::Parts { functions: names, variables: &[] }
+            }
+            SymbolKind::Variable => Select::Parts { functions: &[], variables: names },
         };
-        let (module, found) = ptx::lower(self.tree, parts);
-        match (module, names) {
-            (Some(_), _) => names.to_vec(),
-            (None, []) => Vec::new(),
-            (None, [name]) => {
+        let (lowers, found) = match self.object {
+            true => {
+                let (object, found) = ptx::lower_object(self.tree, parts);
+                (object.is_some(), found)
+            }
+            false => {
+                let (module, found) = ptx::lower(self.tree, parts);
+                (module.is_some(), found)
+            }
+        };
+        match (lowers, names) {
+            (true, _) => names.to_vec(),
+            (false, []) => Vec::new(),
+            (false, [name]) => {
                 let (name, findings) = ((*name).to_owned(), findings(&found, self.sources));
                 self.refused.push(Refused { kind, name, findings });
                 Vec::new()
             }
-            (None, _) => {
+            (false, _) => {
                 let (first, second) = names.split_at(names.len() / 2);
                 let mut good = self.lowerable(kind, first);
                 good.extend(self.lowerable(kind, second));
@@ -379,7 +455,7 @@ fn refuse(found: &Diagnostics, sources: &SourceMap) -> Result<(), LoadError> {
 }
 
 /// Returns the text of all errors.
-fn findings(found: &Diagnostics, sources: &SourceMap) -> Vec<String> {
+pub(crate) fn findings(found: &Diagnostics, sources: &SourceMap) -> Vec<String> {
     let errors = found.iter().filter(|d| d.severity == isa::Severity::Error);
     errors.map(|d| describe(d, sources)).collect()
 }
@@ -480,12 +556,14 @@ mod tests {
     #[test]
     fn texts_that_do_not_link_are_errors() {
         let missing = link(&[MAIN, ".visible .global .u32 base = 7;"]).unwrap_err().to_string();
-        assert_eq!(missing, "the function `twice` is declared as external and nowhere defined");
+        assert_eq!(missing, "Undefined reference to 'twice' in 'f0'");
         let twice = link(&[MAIN, LIBRARY, LIBRARY]).unwrap_err().to_string();
-        assert!(twice.contains("the function `twice` is defined twice"), "{twice}");
+        let message = "Multiple definition of 'twice' in 'f2', first defined in 'f1'";
+        assert!(twice.contains(message), "{twice}");
         let other = LIBRARY.replace("twice(.param .b32 x)", "twice(.param .b64 x)");
         let other = other.replace("ld.param.b32 %v, [x]", "mov.b32 %v, 0");
-        assert!(link(&[MAIN, &other]).is_err());
+        let prototype = link(&[MAIN, &other]).unwrap_err().to_string();
+        assert_eq!(prototype, "Prototype doesn't match for 'twice' in 'f0', first defined in 'f1'");
     }
 
     #[test]

@@ -147,7 +147,8 @@ fn builds_find_the_runtime() {
         for line in [
             format!("NVCC_PREPEND_FLAGS=-cudart shared -L{links}/{version} -O1\n"),
             format!("COMPILER_PATH={links}/tools"),
-            format!("LIBRARY_PATH={links}/{version}"),
+            format!("\nLIBRARY_PATH={links}/{version}"),
+            format!("CMAKE_LIBRARY_PATH={links}/{version}"),
             format!("PKG_CONFIG_PATH={links}/pkgconfig"),
             format!("SIMTLAB_LINK_VERSION={version}\n"),
             "TORCH_CUDA_ARCH_LIST=9.0+PTX\n".to_owned(),

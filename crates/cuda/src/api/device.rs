@@ -126,6 +126,12 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, device: i32) -
     put_i32(out, value(attribute, d.settings.device(), d.settings.capability, device))
 }
 
+/// Returns an attribute of the first device by number; 0 for one that does not exist.
+pub(crate) fn attribute_value(d: &Driver, attribute: i32) -> i32 {
+    let known = CUdevice_attribute::of(attribute).ok();
+    known.map_or(0, |a| value(a, d.settings.device(), d.settings.capability, 0))
+}
+
 /// Returns an attribute. Those not listed are 0: the device lacks what they describe.
 fn value(
     attribute: CUdevice_attribute,

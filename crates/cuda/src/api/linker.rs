@@ -8,15 +8,13 @@ use crate::image;
 use crate::state::Driver;
 use crate::state::linker::{JitOptions, Linker};
 
-/// Functions of the device runtime as PTX.
-const DEVICE_RUNTIME: &str = include_str!("../device_runtime.ptx");
-
 pub(crate) fn create(d: &mut Driver, count: u32, options: Ptr, values: Ptr, out: Ptr) -> Outcome {
     d.usable()?;
     let options = JitOptions::read(count, options, values)?;
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.linkers.insert(handle, Linker { texts: Vec::new(), options, image: Vec::new() });
+    d.linkers
+        .insert(handle, Linker { texts: Vec::new(), runtime: false, options, image: Vec::new() });
     Ok(())
 }
 
@@ -57,10 +55,9 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     let Ok(kind) = CUjitInputType::of(kind) else {
         return Err(d.unsupported("cuLinkAddData of a kind other than PTX"));
     };
-    // NVIDIA's device runtime library holds machine code; these functions stand in for it.
+    // Ours stands in for it.
     if kind == CUjitInputType::LIBRARY && called.contains("cudadevrt") {
-        let linker = d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?;
-        linker.texts.push(("cudadevrt".to_owned(), DEVICE_RUNTIME.to_owned()));
+        d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?.runtime = true;
         return Ok(());
     }
     let texts = image::from_bytes(bytes, d.settings.capability);
@@ -98,7 +95,7 @@ pub(crate) fn complete(d: &mut Driver, linker: u64, out: Ptr, len: Ptr) -> Outco
     if found.texts.is_empty() {
         return Err(Status::INVALID_VALUE);
     }
-    if let Err((status, text)) = module::build(d, &found.texts) {
+    if let Err((status, text)) = module::build(d, &found.texts, found.runtime) {
         found.options.error(&text);
         return Err(status);
     }

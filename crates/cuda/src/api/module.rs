@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use cuda_abi::host::{Ptr, name, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmoduleLoadingMode, Outcome, Status};
-use runtime::{Event, KernelId, Module, SymbolKind};
+use runtime::{DEVICE_ATTRIBUTES, Event, KernelId, Module, SymbolKind};
 
+use crate::api::device;
 use crate::errors::{of_context, of_map};
 use crate::image::{self, Text};
 use crate::state::Driver;
@@ -21,8 +22,13 @@ fn report_load_error(d: &Driver, text: &str) {
     d.print_error(text);
 }
 
-/// Links texts into a module; reports the reason if that fails.
-pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, String)> {
+/// Links texts into a module, with CUDA's device runtime if `runtime`; reports the reason if that
+/// fails.
+pub(crate) fn build(
+    d: &Driver,
+    texts: &[Text],
+    runtime: bool,
+) -> Result<Arc<Module>, (Status, String)> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     if !runtime::room_for_text(texts.iter().map(|(_, text)| text.len()).sum()) {
         let text =
@@ -30,7 +36,7 @@ pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, 
         report_load_error(d, text);
         return Err((Status::OUT_OF_MEMORY, text.to_owned()));
     }
-    match Module::link(&texts) {
+    match Module::link_with(&texts, runtime) {
         // Unusable kernels are reported when they are looked up, because most programs load many
         // that they never call.
         Ok(module) => Ok(module),
@@ -57,7 +63,7 @@ fn load_image(
     (context, library): (u64, bool),
 ) -> Outcome {
     let texts = read_image(d, image)?;
-    let code = build(d, &texts).map_err(|(status, text)| {
+    let code = build(d, &texts, true).map_err(|(status, text)| {
         options.error(&text);
         status
     })?;
@@ -81,6 +87,9 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
         Some(address)
     });
     let id = loaded.map_err(|e| of_map(&e))?;
+    let attributes: Vec<i32> =
+        (0..DEVICE_ATTRIBUTES as i32).map(|a| device::attribute_value(d, a)).collect();
+    d.device.describe_device(id, d.settings.version, &attributes);
     let handle = d.handle();
     if let Err(status) = put_u64(out, handle) {
         // The module has just been loaded, so it can be unloaded.
@@ -113,7 +122,7 @@ pub(crate) fn load_ex(
 pub(crate) fn load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
     let context = d.usable()?;
     let texts = file(d, path)?;
-    let code = build(d, &texts).map_err(|e| e.0)?;
+    let code = build(d, &texts, true).map_err(|e| e.0)?;
     insert(d, out, context, code, false)
 }
 
@@ -248,7 +257,7 @@ pub(crate) fn library_load(
 
 pub(crate) fn library_load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
     let texts = file(d, path)?;
-    let code = build(d, &texts).map_err(|e| e.0)?;
+    let code = build(d, &texts, true).map_err(|e| e.0)?;
     insert(d, out, top(), code, true)
 }
 

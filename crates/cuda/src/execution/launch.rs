@@ -1,7 +1,7 @@
 //! Runs kernels: pinned host memory, output, faults.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Check, Event, Failure, Faults, LaunchTotals, ToleratedAccess};
+use runtime::{Check, Event, Failure, Faults, LaunchTotals, Report, Shape, ToleratedAccess};
 
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
@@ -32,10 +32,10 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     }
     match end {
         Ok(report) => {
-            d.log(&Event::launch(&name, &launch.shape, &report));
-            report.tolerated.iter().for_each(|access| tell_tolerated(d, access));
-            d.totals.add(&LaunchTotals::of(&report.stats));
-            print(&report.output);
+            tell(d, &name, &launch.shape, &report);
+            for child in &report.children {
+                tell(d, &child.kernel, &child.shape, &child.report);
+            }
             Ok(())
         }
         Err(failure) => Err(fail(d, context, &name, &failure)),
@@ -95,6 +95,14 @@ fn print(output: &[u8]) {
         // The client may have closed the stream.
         let _ = out.write_all(output).and_then(|()| out.flush());
     }
+}
+
+/// Reports a launch that has ended, and prints its output.
+fn tell(d: &mut Driver, name: &str, shape: &Shape, report: &Report) {
+    d.log(&Event::launch(name, shape, report));
+    report.tolerated.iter().for_each(|access| tell_tolerated(d, access));
+    d.totals.add(&LaunchTotals::of(&report.stats));
+    print(&report.output);
 }
 
 /// Reports accesses from which a launch went on; prints the first of each instruction.

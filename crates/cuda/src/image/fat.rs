@@ -18,7 +18,7 @@ const MAX_FAT: u64 = 1 << 30;
 /// The maximum size of a decompressed text in bytes.
 const MAX_TEXT: usize = 256 << 20;
 
-const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+pub(super) const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const PTX: u16 = 1;
 const LZ4: u64 = 1 << 13;
 const ZSTD: u64 = 1 << 15;
@@ -40,18 +40,21 @@ pub(super) fn at(address: u64, capability: (i32, i32)) -> Outcome<Vec<Text>> {
     if read_host(address, &mut head) < 16 || head[..4] != MAGIC {
         return Err(Status::INVALID_IMAGE);
     }
-    let header = u64::from(u16::from_le_bytes([head[6], head[7]]));
-    let len = second_word(&head);
-    let total = len.checked_add(header).filter(|&t| t <= MAX_FAT).ok_or(Status::INVALID_IMAGE)?;
-    let whole = read(address, total as usize).ok_or(Status::INVALID_IMAGE)?;
+    let total = total_len(&head).ok_or(Status::INVALID_IMAGE)?;
+    let whole = read(address, total).ok_or(Status::INVALID_IMAGE)?;
     bytes(&whole, capability)
 }
 
-/// Returns the second word of a header.
-pub(super) fn second_word(head: &[u8; 16]) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&head[8..]);
-    u64::from_le_bytes(word)
+/// Returns a word of 8 bytes.
+pub(super) fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// Returns the length of the fat binary at the beginning of some bytes, if its header is there.
+pub(super) fn total_len(bytes: &[u8]) -> Option<usize> {
+    let head = bytes.first_chunk::<16>()?;
+    let header = u64::from(u16::from_le_bytes([head[6], head[7]]));
+    usize::try_from(word(&head[8..]).checked_add(header).filter(|&t| t <= MAX_FAT)?).ok()
 }
 
 /// Reads the client's memory piece by piece, so that a wrong length fails at the first unreadable
@@ -146,7 +149,7 @@ pub fn fat_binary_texts(image: &[u8], capability: (i32, i32)) -> Option<Vec<(Str
 
 #[cfg(test)]
 #[path = "../../tests/cuda/common/fat.rs"]
-mod writer;
+pub(super) mod writer;
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,8 @@ use crate::image::Text;
 /// The inputs so far, and the image once it is complete.
 pub(crate) struct Linker {
     pub(crate) texts: Vec<Text>,
+    /// Whether CUDA's device runtime library is one of them.
+    pub(crate) runtime: bool,
     pub(crate) options: JitOptions,
     pub(crate) image: Vec<u8>,
 }

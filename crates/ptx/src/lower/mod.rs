@@ -73,10 +73,10 @@ pub enum Select<'a> {
     Kernel(&'a str),
     /// These kernels and what they can reach, likewise.
     Kernels(&'a [&'a str]),
-    /// These kernels and variables of the module, and what they can reach, likewise.
+    /// These functions and variables of the module, and what they can reach, likewise.
     Parts {
-        /// Names of kernels.
-        kernels: &'a [&'a str],
+        /// Names of kernels and of other functions with a body.
+        functions: &'a [&'a str],
         /// Names of variables.
         variables: &'a [&'a str],
     },
@@ -248,8 +248,8 @@ impl<'t> Lowerer<'t> {
             }
             Select::Kernel(name) => self.kernel(name),
             Select::Kernels(names) => names.iter().for_each(|name| self.kernel(name)),
-            Select::Parts { kernels, variables } => {
-                kernels.iter().for_each(|name| self.kernel(name));
+            Select::Parts { functions, variables } => {
+                functions.iter().for_each(|name| self.named_function(name));
                 variables.iter().for_each(|name| self.named_variable(name));
             }
         }
@@ -263,6 +263,16 @@ impl<'t> Lowerer<'t> {
         } else {
             let message = format!("there is no variable `{name}`");
             self.fail(Diagnostic::error("ptx::undefined", message));
+        }
+    }
+
+    fn named_function(&mut self, name: &str) {
+        let found = self.tree.names.find(name).and_then(|s| self.globals.get(&s).copied());
+        match found {
+            Some(Global::Function(id)) if self.tree.functions[id].body.is_some() => {
+                self.function_id(id);
+            }
+            _ => self.no_kernel(name),
         }
     }
 

@@ -13,8 +13,10 @@ pub enum Binding {
     Undefined,
     /// Others see it; there may be one in all.
     Strong,
-    /// Others see it; it gives way to others of its name.
+    /// Others see it; it gives way to a strong one of its name.
     Weak,
+    /// The same, of a variable without content of its own: the largest of its name is taken.
+    Common,
     /// Nobody else sees it.
     Local,
 }
@@ -29,37 +31,49 @@ pub struct Object {
     pub functions: Vec<Binding>,
     /// The binding of each variable.
     pub vars: Vec<Binding>,
+    /// Widths in bits of the registers that each function takes; none of kernels.
+    pub params: Vec<Vec<u32>>,
 }
 
 fn binding(linkage: Option<Linkage>) -> Binding {
     match linkage {
         None => Binding::Local,
         Some(Linkage::Visible) => Binding::Strong,
-        Some(Linkage::Weak | Linkage::Common) => Binding::Weak,
+        Some(Linkage::Weak) => Binding::Weak,
+        Some(Linkage::Common) => Binding::Common,
         Some(Linkage::Extern) => Binding::Undefined,
     }
 }
 
-/// Lowers a file whose external names others define. Kernels are visible to all, whatever their
-/// linkage.
+/// Lowers a file, or parts of it, whose external names others define. Kernels are visible to all
+/// unless they are weak.
 #[must_use]
-pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
+pub fn lower_object(tree: &Module, select: Select<'_>) -> (Option<Object>, Diagnostics) {
     let mut lowerer = Lowerer::new(tree);
     lowerer.object = true;
     lowerer.header();
     lowerer.collect();
-    lowerer.roots(Select::All);
+    lowerer.roots(select);
     lowerer.run();
     lowerer.device_limits();
     let functions = lowerer.queue.iter().map(|&id| {
         let function = &tree.functions[id];
         match function.kind {
             _ if function.body.is_none() => Binding::Undefined,
+            FunctionKind::Entry if function.linkage == Some(Linkage::Weak) => Binding::Weak,
             FunctionKind::Entry => Binding::Strong,
             FunctionKind::Func => binding(function.linkage),
         }
     });
     let functions = functions.collect();
+    let queue = lowerer.queue.clone();
+    let params = queue.iter().map(|&id| {
+        let function = &tree.functions[id];
+        let widths = (function.kind == FunctionKind::Func)
+            .then(|| lowerer.signature_widths(&function.signature).ok());
+        widths.flatten().map_or_else(Vec::new, |widths| widths.params.clone())
+    });
+    let params = params.collect();
     // Variables inside of functions are local.
     let mut vars = vec![Binding::Local; lowerer.out.vars.len()];
     for item in &tree.items {
@@ -79,5 +93,5 @@ pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
     }
     let Lowerer { out, diagnostics, .. } = lowerer;
     let module = (!diagnostics.has_errors()).then_some(out);
-    (module.map(|module| Object { module, functions, vars }), diagnostics)
+    (module.map(|module| Object { module, functions, vars, params }), diagnostics)
 }

@@ -1,7 +1,7 @@
 //! Files that are to be linked with others: what binds to whom.
 
 use isa::FileId;
-use ptx::{Binding, lower_object, parse};
+use ptx::{Binding, Select, lower_object, parse};
 
 /// External shared memory with a size is defined where it is declared; without one it is dynamic;
 /// other external variables are another file's.
@@ -16,7 +16,7 @@ fn external_shared_memory_with_a_size_is_a_definition() {
           ld.global.u32 %r, [elsewhere]; ret; }";
     let (tree, found) = parse(FileId(0), text);
     assert!(!found.has_errors());
-    let (object, found) = lower_object(&tree);
+    let (object, found) = lower_object(&tree, Select::All);
     let codes: Vec<_> = found.iter().map(|d| d.code).collect();
     assert_eq!(codes, ["ptx::extern-shared"]);
     let object = object.unwrap();

@@ -24,11 +24,12 @@ pub(super) fn environment(command: &mut Command, libraries: &Libraries, capabili
     let ours = links.join(version.to_string());
     let before = |name: &str| std::env::var_os(name);
     command.env("NVCC_PREPEND_FLAGS", nvcc_flags(&ours, before("NVCC_PREPEND_FLAGS")));
-    // Compilers look for linkers in the one, and for libraries in the other after all folders of
-    // the command line.
+    // Compilers look for linkers in the first, and for libraries in the second after all folders of
+    // the command line. CMake looks for libraries of targets such as CUDA::cudart in the third.
     for (name, folder) in [
         ("COMPILER_PATH", links.join("tools")),
-        ("LIBRARY_PATH", ours),
+        ("LIBRARY_PATH", ours.clone()),
+        ("CMAKE_LIBRARY_PATH", ours),
         ("PKG_CONFIG_PATH", links.join("pkgconfig")),
     ] {
         if let Some(joined) = search_path(&folder, before(name)) {
