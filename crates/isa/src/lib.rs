@@ -32,6 +32,7 @@ pub mod conform;
 pub mod diag;
 pub mod disasm;
 pub mod docs;
+pub mod elf;
 pub mod encode;
 pub mod span;
 pub mod suggest;

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use isa::asm::Image;
+use isa::elf::{ElfError, Wanted};
 use isa::{Diagnostics, FileId, Span};
-use object::elf;
-use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
-use object::{Endianness, Object as _, ObjectSymbol as _};
 
 use crate::asm::assemble;
 use crate::table::TEXT_BASE;
+
+/// The files of this machine: `EM_RISCV`.
+const WANTED: Wanted = Wanted {
+    machine: 243,
+    what: "executables for 64-bit little-endian RISC-V",
+    position_independent: false,
+};
 
 /// Bytes that lie in memory before the first instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,20 +54,9 @@ pub enum LoadError {
         /// Its offset.
         offset: usize,
     },
-    /// The ELF file is damaged.
-    #[error("the ELF file cannot be read: {0}")]
-    Damaged(String),
-    /// The ELF file is for another machine.
-    #[error("the ELF file is {found}, this machine runs {wanted}")]
-    Wrong {
-        /// The file's machine.
-        found: String,
-        /// The machine that is needed.
-        wanted: &'static str,
-    },
-    /// It has nothing to load.
-    #[error("the ELF file has no loadable segment; link it first")]
-    Empty,
+    /// The ELF file is not one that this machine runs.
+    #[error(transparent)]
+    Elf(#[from] ElfError),
     /// The text has errors.
     #[error("the text does not assemble: {}", first(.0))]
     Text(Diagnostics),
@@ -78,7 +72,7 @@ impl Program {
     /// # Errors
     /// Returns [`LoadError`] if it is neither, or has errors.
     pub fn load(bytes: &[u8], file: FileId) -> Result<Self, LoadError> {
-        if bytes.starts_with(b"\x7fELF") {
+        if isa::elf::is_elf(bytes) {
             return Self::from_elf(bytes);
         }
         match std::str::from_utf8(bytes) {
@@ -116,54 +110,16 @@ impl Program {
     /// # Errors
     /// Returns [`LoadError`] if the file is damaged, for another machine, or not linked.
     pub fn from_elf(bytes: &[u8]) -> Result<Self, LoadError> {
-        let damaged = |error: object::Error| LoadError::Damaged(error.to_string());
-        let wrong = |found: String| LoadError::Wrong {
-            found,
-            wanted: "executables for 64-bit little-endian RISC-V",
-        };
-        if bytes.get(4) == Some(&1) {
-            return Err(wrong("a 32-bit one".to_owned()));
-        }
-        let file = ElfFile64::<Endianness>::parse(bytes).map_err(damaged)?;
-        let (header, endian) = (file.elf_header(), file.endian());
-        if endian == Endianness::Big {
-            return Err(wrong("big-endian".to_owned()));
-        }
-        let machine = header.e_machine(endian);
-        if machine != elf::EM_RISCV {
-            return Err(wrong(format!("for machine {machine}")));
-        }
-        if header.e_type(endian) != elf::ET_EXEC {
-            let kind = header.e_type(endian);
-            return Err(wrong(format!("of type {kind}, not linked to fixed addresses")));
-        }
+        let file = isa::elf::executable(bytes, WANTED)?;
         let mut segments = Vec::new();
-        for program in file.elf_program_headers() {
-            if program.p_type(endian) != elf::PT_LOAD || program.p_memsz(endian) == 0 {
-                continue;
-            }
-            let data = program
-                .data(endian, bytes)
-                .map_err(|()| LoadError::Damaged("a segment lies outside the file".to_owned()))?;
-            let size = program.p_memsz(endian);
-            if (data.len() as u64) > size {
-                let text = "a segment has more bytes in the file than in memory";
-                return Err(LoadError::Damaged(text.to_owned()));
-            }
-            // The address at which the loader puts it: start-up code moves what runs elsewhere.
-            let address = program.p_paddr(endian);
-            segments.push(Segment { address, bytes: data.to_vec(), size });
-            let runs_at = program.p_vaddr(endian);
+        for segment in file.segments {
+            let (address, runs_at, size) = (segment.loaded_at, segment.address, segment.size);
+            segments.push(Segment { address, bytes: segment.bytes, size });
             if runs_at != address {
                 segments.push(Segment { address: runs_at, bytes: Vec::new(), size });
             }
         }
-        if segments.is_empty() {
-            return Err(LoadError::Empty);
-        }
-        let named = file.symbols().filter_map(|s| Some((s.name().ok()?.to_owned(), s.address())));
-        let symbols = named.filter(|(name, _)| !name.is_empty()).collect();
-        Ok(Self { segments, entry: header.e_entry(endian), symbols, image: None })
+        Ok(Self { segments, entry: file.entry, symbols: file.symbols, image: None })
     }
 
     /// The address of a symbol.

@@ -21,7 +21,7 @@ fn elf() -> Vec<u8> {
 #[test]
 fn garbage_files() {
     let load = |bytes: &[u8]| Program::load(bytes, FileId::default());
-    assert!(matches!(load(b"\x7fELF"), Err(LoadError::Damaged(_))));
+    assert!(matches!(load(b"\x7fELF"), Err(LoadError::Elf(isa::elf::ElfError::Damaged(_)))));
     assert!(matches!(load(b"a\xff"), Err(LoadError::NotText { byte: 0xff, offset: 1 })));
     assert!(matches!(load(b"frobnicate"), Err(LoadError::Text(_))));
     let good = elf();
@@ -32,7 +32,10 @@ fn garbage_files() {
     };
     // Class, byte order, machine, type.
     for (at, byte) in [(4, 1), (18, 62), (16, 1), (16, 3)] {
-        assert!(matches!(with(at, byte), Err(LoadError::Wrong { .. })), "{at}");
+        assert!(
+            matches!(with(at, byte), Err(LoadError::Elf(isa::elf::ElfError::Wrong { .. }))),
+            "{at}"
+        );
     }
     assert!(load(&good[..200]).is_err());
     let mut rng = Rng::new(1);
