@@ -7,11 +7,46 @@ use crate::diag::Diagnostic;
 use crate::span::Span;
 
 /// Directives of every machine, for suggestions.
-const ALL: [&str; 33] = [
-    ".section", ".org", ".align", ".p2align", ".balign", ".byte", ".half", ".word", ".dword",
-    ".short", ".2byte", ".long", ".4byte", ".quad", ".8byte", ".float", ".double", ".ascii",
-    ".asciz", ".string", ".zero", ".space", ".skip", ".fill", ".equ", ".set", ".globl", ".global",
-    ".type", ".size", ".file", ".ident", ".text",
+const ALL: [&str; 39] = [
+    ".section",
+    ".org",
+    ".align",
+    ".p2align",
+    ".balign",
+    ".byte",
+    ".half",
+    ".word",
+    ".dword",
+    ".short",
+    ".2byte",
+    ".long",
+    ".4byte",
+    ".quad",
+    ".8byte",
+    ".float",
+    ".double",
+    ".ascii",
+    ".asciz",
+    ".string",
+    ".zero",
+    ".space",
+    ".skip",
+    ".fill",
+    ".equ",
+    ".set",
+    ".globl",
+    ".global",
+    ".type",
+    ".size",
+    ".file",
+    ".ident",
+    ".text",
+    ".weak",
+    ".local",
+    ".hidden",
+    ".addrsig",
+    ".addrsig_sym",
+    ".data",
 ];
 
 impl Assembler<'_> {
@@ -39,12 +74,20 @@ impl Assembler<'_> {
                     return Ok(cursor.expect_end()?);
                 }
             },
-            ".type" | ".size" | ".file" | ".ident" => {
+            // What they say matters to linkers only.
+            ".type" | ".size" | ".file" | ".ident" | ".weak" | ".local" | ".hidden"
+            | ".addrsig" | ".addrsig_sym" => {
                 self.moved = true;
                 Ok(())
             }
             ".section" => {
                 // What follows the name, such as flags, matters to linkers only.
+                let mark = cursor.mark();
+                if cursor.peek() == Some('"') {
+                    let name = cursor.string()?;
+                    let name = String::from_utf8_lossy(&name).into_owned();
+                    return self.section(&name, cursor.span_from(mark));
+                }
                 let (section, span) = self.word(cursor, "the name of a section")?;
                 self.section(section, span)
             }
@@ -91,7 +134,17 @@ impl Assembler<'_> {
 
     fn section(&mut self, name: &str, span: Span) -> Result<(), Problem> {
         self.moved = true;
-        if self.layout.enter(&name.to_ascii_lowercase()) {
+        let name = name.to_ascii_lowercase();
+        let name = name.as_str();
+        // Compilers put functions and strings into sections of their own: `.text.f`.
+        let stem = |&at: &usize| self.layout.section_names().contains(&&name[..at]);
+        let dots: Vec<usize> = name.match_indices('.').map(|(at, _)| at).collect();
+        let stem = dots.iter().rev().copied().filter(|&at| at > 0).find(|at| stem(at));
+        if self.layout.enter(name) || stem.is_some_and(|at| self.layout.enter(&name[..at])) {
+            return Ok(());
+        }
+        // A note for linkers, without contents.
+        if name == ".note.gnu-stack" {
             return Ok(());
         }
         let names = self.layout.section_names().join(", ");
@@ -117,6 +170,17 @@ impl Assembler<'_> {
     fn align(&mut self, cursor: &mut Cursor<'_>, exponent: bool) -> Result<(), Problem> {
         let mark = cursor.mark();
         let expr = cursor.expr()?;
+        // What fills the gap: zeros here.
+        if cursor.eat(",") {
+            let fill = cursor.expr()?;
+            let filler = self.needed_now(&fill)?;
+            if filler != 0 {
+                let error = format!("a gap is filled with zeros, not {filler}");
+                return Err(Diagnostic::error("asm::out-of-range", error)
+                    .at(fill.span(), "")
+                    .into());
+            }
+        }
         cursor.expect_end()?;
         let value = self.needed_now(&expr)?;
         let alignment = match u32::try_from(value) {
