@@ -11,12 +11,10 @@
 //! address of a block. A semihosting call is an `ebreak` between `slli x0, x0, 31` and `srai x0,
 //! x0, 7`. No guest files exist but the console; time is the number of steps.
 
+use simt::console::Console;
 use simt::memory::{Addr, Width};
 
 use crate::state::State;
-
-/// More output than this stops a run.
-pub const OUTPUT_LIMIT: usize = 16 << 20;
 
 /// Bytes copied from or to guest memory at a time.
 const CHUNK: u64 = 4096;
@@ -26,20 +24,14 @@ const CHUNK: u64 = 4096;
 pub struct Host {
     /// The exit code, once the program has ended itself.
     pub exit: Option<i64>,
-    /// The output printed so far.
-    pub output: Vec<u8>,
-    /// The input.
-    pub input: Vec<u8>,
-    /// Number of bytes of the input that have been read.
-    pub read: usize,
+    /// Output and input.
+    pub console: Console,
     /// Address of HTIF's `tohost`.
     pub tohost: Option<u64>,
     /// Address of HTIF's `fromhost`.
     pub fromhost: Option<u64>,
     /// Command line, for semihosting.
     pub arguments: String,
-    /// Whether more was printed than [`OUTPUT_LIMIT`].
-    pub overflow: bool,
 }
 
 impl Host {
@@ -47,21 +39,6 @@ impl Host {
     #[inline]
     pub(crate) fn watches(&self, addr: u64, size: u64) -> bool {
         self.tohost.is_some_and(|at| addr < at.saturating_add(8) && at < addr.saturating_add(size))
-    }
-
-    fn print(&mut self, bytes: &[u8]) {
-        let room = OUTPUT_LIMIT.saturating_sub(self.output.len());
-        let (fits, rest) = bytes.split_at(bytes.len().min(room));
-        self.output.extend_from_slice(fits);
-        self.overflow |= !rest.is_empty();
-    }
-
-    fn take_input(&mut self, most: u64) -> Vec<u8> {
-        let rest = self.input.get(self.read..).unwrap_or_default();
-        let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
-        let taken = rest.get(..count).unwrap_or_default().to_vec();
-        self.read += count;
-        taken
     }
 }
 
@@ -71,14 +48,14 @@ const FAILED: u64 = u64::MAX;
 /// Prints guest memory; returns the number of bytes printed, or failure.
 fn write(state: &mut State, addr: u64, len: u64) -> u64 {
     let mut done = 0;
-    while done < len && !state.host.overflow {
+    while done < len && !state.host.console.overflow {
         let mut buffer = [0; CHUNK as usize];
         let count = (len - done).min(CHUNK);
         let (part, _) = buffer.split_at_mut(count as usize);
         if state.memory.read_bytes(Addr(addr.wrapping_add(done)), part).is_err() {
             return if done == 0 { FAILED } else { done };
         }
-        state.host.print(part);
+        state.host.console.print(part);
         done += count;
     }
     done
@@ -86,10 +63,10 @@ fn write(state: &mut State, addr: u64, len: u64) -> u64 {
 
 /// Reads input into guest memory; returns the number of bytes read, or failure.
 fn read(state: &mut State, addr: u64, len: u64) -> u64 {
-    let start = state.host.read;
-    let bytes = state.host.take_input(len);
+    let start = state.host.console.read;
+    let bytes = state.host.console.take_input(len);
     if state.write(addr, &bytes).is_err() {
-        state.host.read = start;
+        state.host.console.read = start;
         return FAILED;
     }
     bytes.len() as u64
@@ -115,7 +92,7 @@ pub(crate) fn htif_store(state: &mut State, size: u64) {
         // A store of half an address is not a request yet.
         _ if size < 8 => return,
         (0, 0) if payload != 0 => system_call_block(state, payload),
-        (1, 1) => state.host.print(&[payload as u8]),
+        (1, 1) => state.host.console.print(&[payload as u8]),
         _ => return,
     }
     answer(state, tohost, device, command);
@@ -206,7 +183,7 @@ pub(crate) fn semihosting(state: &mut State) {
             if done == FAILED { len } else { len.saturating_sub(done) }
         }
         // SYS_READC
-        0x07 => state.host.take_input(1).first().map_or(FAILED, |&b| b.into()),
+        0x07 => state.host.console.take_input(1).first().map_or(FAILED, |&b| b.into()),
         // SYS_ISTTY, SYS_FLEN
         0x09 => 1,
         0x0c => 0,
@@ -252,10 +229,10 @@ fn open(state: &State, block: u64) -> u64 {
 /// Prints up to a zero byte.
 fn write_string(state: &mut State, mut addr: u64) {
     while let Ok(byte) = state.memory.load(Addr(addr), Width::B1) {
-        if byte == 0 || state.host.overflow {
+        if byte == 0 || state.host.console.overflow {
             return;
         }
-        state.host.print(&[byte as u8]);
+        state.host.console.print(&[byte as u8]);
         addr = addr.wrapping_add(1);
     }
 }

@@ -2,6 +2,7 @@
 
 use isa::FileId;
 use simt::LaneMask;
+use simt::console::OUTPUT_LIMIT;
 use simt::machine::{Hang, HangKind, Machine, Step, Wait, Waiter};
 use simt::memory::{AccessKind, Addr, MapError, MemoryMap, Permission, Width};
 use simt::observe::{Events, Issue, Observer, Pc};
@@ -12,7 +13,7 @@ use crate::config::Config;
 use crate::csr::mstatus;
 use crate::decode::{Inst, decode, length};
 use crate::exec::{Context, GROUP, rsv, scalar};
-use crate::host::{self, OUTPUT_LIMIT};
+use crate::host;
 use crate::op::Op;
 use crate::program::{LoadError, Program};
 use crate::state::{Mode, State};
@@ -326,7 +327,7 @@ fn fault(state: &State, cause: StopCause) -> Step<StopCause> {
 
 /// Returns the outcome of an instruction: too much printed, ended, or more to do.
 fn after(state: &State) -> Step<StopCause> {
-    if state.host.overflow {
+    if state.host.console.overflow {
         return fault(state, StopCause::OutputLimit { limit: OUTPUT_LIMIT });
     }
     Step::Issued
@@ -352,7 +353,7 @@ impl Machine for Pmask {
         state.set_x(2, RAM_BASE.saturating_add(launch.ram & !15));
         state.host.tohost = program.symbol("tohost");
         state.host.fromhost = program.symbol("fromhost");
-        state.host.input = launch.input;
+        state.host.console.input = launch.input;
         state.host.arguments = launch.arguments;
         Ok(state)
     }
@@ -380,7 +381,7 @@ impl Machine for Pmask {
                 if std::mem::take(&mut state.stuck) && state.host.exit.is_none() {
                     return Step::Hang(hang(state));
                 }
-                if state.host.overflow { after(state) } else { Step::Issued }
+                if state.host.console.overflow { after(state) } else { Step::Issued }
             }
             Err(trap) => Self::trap(state, Some(&inst), trap),
         }

@@ -8,6 +8,7 @@
 //! [`observe`]).
 
 pub mod arith;
+pub mod console;
 pub mod counts;
 pub mod machine;
 pub mod mask;

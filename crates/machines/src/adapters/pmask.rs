@@ -270,7 +270,7 @@ impl Context for PmaskContext<'_> {
         let guest = &mut Ends(self.program);
         let (end, stats) =
             runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
-        let output = std::mem::take(&mut state.host.output);
+        let output = std::mem::take(&mut state.host.console.output);
         for buffer in &mut self.buffers {
             // Cannot fail: the launch wrote the buffer there, and memory stays mapped.
             let _ = state.memory.read_bytes(Addr(buffer.address), &mut buffer.data);

@@ -134,7 +134,7 @@ fn host_interfaces() {
         li t1, 7\nsw t1, 0(t0)\n1: j 1b\n.data\ntohost: .dword 0\nfromhost: .dword 0\nblock: .dword 64, 1, text, 3\ntext: .ascii \"xyz\"";
     let result = outcome(text, Config::default());
     assert_eq!(result.end, End::Exit(3));
-    assert_eq!(result.state.host.output, b"Axyz");
+    assert_eq!(result.state.host.console.output, b"Axyz");
     assert_eq!(result.state.x[11], 3);
     // Semihosting: write, read, exit with a code.
     let call = "slli x0, x0, 0x1f\nebreak\nsrai x0, x0, 7\n";
@@ -145,14 +145,14 @@ fn host_interfaces() {
     let launch = Launch { input: b"k".to_vec(), ..Launch::default() };
     let result = run(&Pmask::default(), &program(&text), launch, 1000).unwrap();
     assert_eq!(result.end, End::Exit(42));
-    assert_eq!(result.state.host.output, b"hi hi");
+    assert_eq!(result.state.host.console.output, b"hi hi");
     assert_eq!((result.state.x[8], result.state.x[9]), (u64::from(b'k'), 0));
     // Calls of a program without a handler.
     let text = "li a7, 63\nli a0, 0\nla a1, buffer\nli a2, 9\necall\nmv a2, a0\nli a0, 1\nli a7, 64\necall\nli a7, 93\nli a0, -1\necall\n.bss\nbuffer: .space 16";
     let launch = Launch { input: b"echo".to_vec(), ..Launch::default() };
     let result = run(&Pmask::default(), &program(text), launch, 1000).unwrap();
     assert_eq!(
-        (result.end, result.state.host.output.as_slice()),
+        (result.end, result.state.host.console.output.as_slice()),
         (End::Exit(-1), b"echo".as_slice())
     );
 }

@@ -289,7 +289,10 @@ fn the_c_program_with_the_header() {
     let program = Program::from_elf(&std::fs::read(path).unwrap()).unwrap();
     let outcome =
         run(&Pmask::default(), &program, Launch::default(), crate::common::LIMIT).unwrap();
-    assert_eq!(String::from_utf8_lossy(&outcome.state.host.output), "primes 18\nsum 10100101\n");
+    assert_eq!(
+        String::from_utf8_lossy(&outcome.state.host.console.output),
+        "primes 18\nsum 10100101\n"
+    );
     assert_eq!(outcome.end, End::Exit(0));
     // Without PMASK its first operation on a bank is not an instruction.
     let machine = Pmask { config: Config { pmask: false, ..Config::default() } };

@@ -102,7 +102,8 @@ fn the_same_registers_as_qemu() {
         assert_eq!(ours.end, End::Exit(0), "program {number}");
         assert!(theirs.status.success(), "program {number}: {theirs:?}");
         assert_eq!(theirs.stdout.len(), STATE);
-        for (i, (a, b)) in ours.state.host.output.chunks(8).zip(theirs.stdout.chunks(8)).enumerate()
+        for (i, (a, b)) in
+            ours.state.host.console.output.chunks(8).zip(theirs.stdout.chunks(8)).enumerate()
         {
             assert_eq!(a, b, "program {number}, register {i} (x1 to x30, f0 to f31, fcsr)");
         }

@@ -241,7 +241,7 @@ fn ours(cases: &[u64]) -> Vec<u8> {
     let outcome =
         run(&Pmask::default(), &program, Launch::default(), crate::common::LIMIT).unwrap();
     assert_eq!(outcome.end, End::Exit(0));
-    outcome.state.host.output
+    outcome.state.host.console.output
 }
 
 #[test]
