@@ -187,6 +187,9 @@ pub(crate) struct IsaChoice {
     /// linx: numbers of the tile operations
     #[arg(long, value_name = "v0.4|v0.3")]
     pub(crate) tile_ops: Option<String>,
+    /// linx: conventions of fields and frames; by default those of the kind of file
+    #[arg(long, value_name = "v0.4|compiler")]
+    pub(crate) conventions: Option<String>,
     /// ptx: compute capability of the device whose limits hold, by default that of the program's
     /// target
     #[arg(long, value_name = "X.Y|none")]
@@ -196,7 +199,11 @@ pub(crate) struct IsaChoice {
 impl IsaChoice {
     /// The options that say how programs are read, those that were given.
     pub(crate) fn reading(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let options = [("tile-ops", &self.tile_ops), ("limits-of", &self.limits_of)];
+        let options = [
+            ("tile-ops", &self.tile_ops),
+            ("conventions", &self.conventions),
+            ("limits-of", &self.limits_of),
+        ];
         options.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 }

@@ -72,7 +72,7 @@ pub enum Transfer {
 }
 
 /// Kinds of SIMT blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Simt {
     /// Groups in any order.
     Mpar,
@@ -326,8 +326,32 @@ pub enum SOp {
     StorePcr(u8),
     /// Atomic: operation, log2 of the size.
     Atomic(Rmw, u8),
+    /// A load that writes its base back: log2 of the size, signed, before the access.
+    LoadIndexed(u8, bool, bool),
+    /// A store that writes its base back: log2 of the size, before the access.
+    StoreIndexed(u8, bool),
+    /// Two loads from consecutive places: log2 of the size, signed.
+    LoadPair(u8, bool),
+    /// Two stores to consecutive places: log2 of the size.
+    StorePair(u8),
+    /// A load that reserves its line: log2 of the size.
+    LoadReserved(u8),
+    /// A store if the line is still reserved: log2 of the size.
+    StoreConditional(u8),
+    /// A compare and swap: log2 of the size.
+    CompareSwap(u8),
     /// A hint that does nothing.
     Prefetch,
+    /// A hint that gives the address.
+    PrefetchAddress,
+    /// Bits of the right operand in place of some of the left one.
+    BitInsert,
+    /// Both operands as one, shifted right; 32 bits if true.
+    Concat(bool),
+    /// Multiply and add, both halves; 32 bits if true.
+    MaddBoth(bool),
+    /// Adds the product of the right operand and the immediate; subtracts it if true.
+    MulImmediate(bool),
     /// Floating point.
     Float(Float),
     /// Float to float.
@@ -336,6 +360,28 @@ pub enum SOp {
     FloatInt(Option<simt::arith::Rounding>),
     /// Integer to float; signed or not.
     IntFloat(bool),
+}
+
+impl SOp {
+    /// Returns whether the operation reads or writes memory.
+    #[must_use]
+    pub fn accesses_memory(self) -> bool {
+        matches!(
+            self,
+            Self::Load(..)
+                | Self::LoadPcr(..)
+                | Self::Store(_)
+                | Self::StorePcr(_)
+                | Self::Atomic(..)
+                | Self::LoadIndexed(..)
+                | Self::StoreIndexed(..)
+                | Self::LoadPair(..)
+                | Self::StorePair(_)
+                | Self::LoadReserved(_)
+                | Self::StoreConditional(_)
+                | Self::CompareSwap(_)
+        )
+    }
 }
 
 /// System operations.
@@ -350,6 +396,18 @@ pub enum System {
     SsrSet,
     SsrSwap,
     Fence,
+    Maintain(Maintenance),
+}
+
+/// What maintenance of caches and translations checks; it has no other effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maintenance {
+    /// Nothing.
+    Unchecked,
+    /// Its operand is an address of 48 bits.
+    Address,
+    /// Its operand is an address space of 16 bits.
+    AddressSpace,
 }
 
 /// Template blocks.
@@ -358,6 +416,10 @@ pub enum System {
 pub enum Template {
     MCopy,
     MSet,
+    FEntry,
+    FExit,
+    FRetRa,
+    FRetStk,
 }
 
 /// The action of each form, in the order of the table (the same for both numberings of tile

@@ -42,8 +42,11 @@ impl State {
         let lb = [dim(0), dim(1).max(1), dim(2).max(1)];
         let imports = header.imports(self);
         let exports = header.ior.iter().filter(|(_, d)| *d != 0).map(|(_, d)| (*d, None)).collect();
-        if lb[0] > 0 && matches!(program.fetch(entry), Fetched::Unmapped) {
-            return Err(Trap { tpc: source, arg: Some(entry), ..Trap::fetch(entry) }.in_body());
+        if lb[0] > 0
+            && let Fetched::Unmapped(at) = program.fetch(entry)
+            && at == entry
+        {
+            return Err(Trap::fetch(source, entry).in_body());
         }
         let inputs = header.inputs().iter().map(|&id| self.tiles.slot(id)).collect();
         let outputs =
@@ -142,7 +145,7 @@ impl State {
         let insn = match self.fetch(program, pc) {
             Fetched::Insn(insn) => insn,
             Fetched::Illegal => return Err(stop(Trap::illegal(pc, "no instruction").in_body())),
-            Fetched::Unmapped => return Err(stop(Trap::fetch(pc).in_body())),
+            Fetched::Unmapped(at) => return Err(stop(Trap::fetch(pc, at).in_body())),
         };
         let illegal = |why: &str| Err(stop(Trap::illegal(pc, why).in_body()));
         match insn.action {
@@ -151,7 +154,7 @@ impl State {
                 self.end_group();
                 Ok(())
             }
-            Action::Marker(_) | Action::ReservedTile if linear => {
+            Action::Marker(_) | Action::ReservedTile if linear && self.options.strict_linear => {
                 illegal("a block marker in a linear body")
             }
             Action::Marker(_) | Action::ReservedTile => {
@@ -181,14 +184,14 @@ impl State {
                     }
                     self.warnings.insert("groups of a parallel kernel write general registers");
                 }
-                self.note_registers(&insn);
+                self.note_registers(&insn, pc);
                 self.execute_scalar(&insn, op, pc).map_err(|trap| stop(trap.in_body()))?;
                 self.count_uniform(pc, observer);
                 self.advance_group(insn.length);
                 Ok(())
             }
             Action::System(op) => {
-                self.note_registers(&insn);
+                self.note_registers(&insn, pc);
                 self.system_in_body(&insn, op, pc).map_err(|trap| stop(trap.in_body()))?;
                 self.count_uniform(pc, observer);
                 self.advance_group(insn.length);
@@ -245,7 +248,7 @@ impl State {
         if queues && self.options.strict_branches {
             return Err(Trap::illegal(pc, "a branch compares a queue entry").in_body());
         }
-        self.note_registers(insn);
+        self.note_registers(insn, pc);
         let Some((body, group)) = self.body_group() else { return Ok(()) };
         let taken = match branch {
             Branch::Compare(cmp, signed) => {
@@ -277,16 +280,16 @@ impl State {
     }
 
     /// General registers that an instruction reads and writes. Fields that it does not have are 0.
-    fn note_registers(&mut self, insn: &Insn) {
+    fn note_registers(&mut self, insn: &Insn, pc: u64) {
         if self.checked_group().is_none() {
             return;
         }
         let general = |code: i64| (1..24).contains(&code).then_some(Shared::Register(code as u8));
         for shared in [insn.l, insn.r, insn.a].into_iter().filter_map(general) {
-            self.note(shared, Usage::Read);
+            self.note(shared, Usage::Read, pc);
         }
         for shared in [insn.rd, insn.rd1].into_iter().filter_map(general) {
-            self.note(shared, Usage::Write);
+            self.note(shared, Usage::Write(None), pc);
         }
     }
 
@@ -338,7 +341,7 @@ impl State {
         match self.fetch(program, target) {
             Fetched::Insn(insn) if insn.starts_block() => Err("the target is a block marker"),
             Fetched::Insn(_) => Ok(()),
-            Fetched::Illegal | Fetched::Unmapped => Err("there is no instruction at the target"),
+            Fetched::Illegal | Fetched::Unmapped(_) => Err("there is no instruction at the target"),
         }
     }
 }

@@ -20,7 +20,11 @@ pub(crate) fn newer(found: &Diagnostics, text: &str) -> Diagnostics {
         let other =
             |word: &str| OTHERS.iter().any(|name| word.to_ascii_lowercase().starts_with(name));
         let finding = finding.clone();
-        out.push(if line.split_whitespace().any(other) {
+        // Newer texts write tiles without brackets, and sizes behind any descriptor.
+        let word = line.split_whitespace().find(|w| !w.ends_with(':')).unwrap_or_default();
+        let tiles = matches!(word.to_ascii_lowercase().as_str(), "b.iot" | "b.ioti");
+        let unbracketed = tiles && !line.contains('[');
+        out.push(if unbracketed || line.split_whitespace().any(other) {
             finding.note("this is of another version of LinxISA; the target is v0.4")
         } else {
             finding

@@ -86,6 +86,26 @@ pub(crate) fn bit_field(op: Bits, value: u64, m: u32, n: u32, bits: u32) -> u64 
     }
 }
 
+/// Puts the low bits of `insert` in place of the bits `from` to `to` of a ring of 64 bits.
+pub(crate) fn bit_insert(value: u64, insert: u64, from: u32, to: u32) -> u64 {
+    let (from, to) = (from % 64, to % 64);
+    let count = if to >= from { to - from + 1 } else { to + 64 - from + 1 };
+    let kept = value.rotate_right(from) & !ones(count);
+    (kept | insert & ones(count)).rotate_left(from)
+}
+
+/// The pair of `high` and `low`, of 64 or 32 bits each, shifted right; its low and high halves.
+pub(crate) fn concat(high: u64, low: u64, shift: u32, narrow: bool) -> (u64, u64) {
+    if narrow {
+        let pair = (high & ones(32)) << 32 | low & ones(32);
+        let moved = pair.checked_shr(shift).unwrap_or(0);
+        return (extend(moved, 32, true), extend(moved >> 32, 32, true));
+    }
+    let pair = u128::from(high) << 64 | u128::from(low);
+    let moved = pair.checked_shr(shift).unwrap_or(0);
+    (moved as u64, (moved >> 64) as u64)
+}
+
 /// The new value of a read-modify-write.
 pub(crate) fn rmw(op: Rmw, old: u64, operand: u64, log2: u8) -> u64 {
     let bits = 8u32 << log2;

@@ -2,8 +2,9 @@
 //!
 //! Groups share memory, tiles, exports and general registers. Two of them conflict in a place if
 //! one writes it and the other uses it, or if both update it and the updates do not commute or
-//! return the old value. Groups run one after another, so the first group that has used a place in
-//! some way stands for all of them: if it is the group that runs, there is no other.
+//! return the old value. Writes of equal bytes do not conflict with each other. Groups run one
+//! after another, so the first group that has used a place in some way stands for all of them: if
+//! it is the group that runs, there is no other.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,12 +47,18 @@ pub struct Conflict {
     pub first: u64,
     /// The other group.
     pub second: u64,
+    /// The instructions of both.
+    pub places: [u64; 2],
 }
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { shared, first, second } = self;
-        write!(f, "groups {first} and {second} both access {shared}, and their order shows")
+        let Self { shared, first, second, places: [a, b] } = self;
+        write!(
+            f,
+            "groups {first} (at {a:#x}) and {second} (at {b:#x}) both access {shared}, \
+             and their order shows"
+        )
     }
 }
 
@@ -68,17 +75,23 @@ pub(crate) enum Commuting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usage {
     Read,
-    Write,
+    /// Writes a byte; `None` if its value does not matter.
+    Write(Option<u8>),
     /// Updates the old value to a new one; `None` if it commutes with no update.
     Update(Option<Commuting>),
 }
 
+/// A group and the instruction with which it uses a place.
+type User = (u64, u64);
+
 /// The first groups that have used a place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touched {
-    reader: Option<u64>,
-    writer: Option<u64>,
-    updater: Option<(u64, Option<Commuting>)>,
+    reader: Option<User>,
+    writer: Option<User>,
+    /// What the writers have written, if all have written the same.
+    written: Option<u8>,
+    updater: Option<(User, Option<Commuting>)>,
 }
 
 /// Most places that are remembered.
@@ -100,7 +113,7 @@ impl Conflicts {
     }
 
     /// Compares a use with those of other groups, and remembers it.
-    pub(crate) fn note(&mut self, shared: Shared, usage: Usage, group: u64) {
+    pub(crate) fn note(&mut self, shared: Shared, usage: Usage, user: User) {
         if self.first.is_some() {
             return;
         }
@@ -109,14 +122,14 @@ impl Conflicts {
             return;
         }
         let seen = self.touched.entry(shared).or_default();
-        if let Some(first) = seen.rival(usage, group) {
-            self.first = Some(Conflict { shared, first, second: group });
+        if let Some((first, place)) = seen.rival(usage, user.0) {
+            self.first = Some(Conflict { shared, first, second: user.0, places: [place, user.1] });
             return;
         }
         match (usage, &mut seen.updater) {
-            (Usage::Read, _) => seen.reader = seen.reader.or(Some(group)),
-            (Usage::Write, _) => seen.writer = Some(group),
-            (Usage::Update(way), None) => seen.updater = Some((group, way)),
+            (Usage::Read, _) => seen.reader = seen.reader.or(Some(user)),
+            (Usage::Write(byte), _) => (seen.writer, seen.written) = (Some(user), byte),
+            (Usage::Update(way), None) => seen.updater = Some((user, way)),
             // One group updates in several ways: an update that commutes with one of them does not
             // commute with all.
             (Usage::Update(way), Some((_, before))) if *before != way => *before = None,
@@ -127,7 +140,7 @@ impl Conflicts {
 
 impl Touched {
     /// Another group whose use of the place does not commute with this one.
-    fn rival(&self, usage: Usage, group: u64) -> Option<u64> {
+    fn rival(&self, usage: Usage, group: u64) -> Option<User> {
         let updater = self.updater.map(|(by, _)| by);
         let clashing = self.updater.filter(|&(_, before)| match usage {
             Usage::Update(way) => way.is_none() || way != before,
@@ -135,10 +148,12 @@ impl Touched {
         });
         let rivals = match usage {
             Usage::Read => [self.writer, updater, None],
-            Usage::Write => [self.writer, self.reader, updater],
+            // Equal bytes: whoever comes last leaves the same.
+            Usage::Write(Some(byte)) if self.written == Some(byte) => [self.reader, updater, None],
+            Usage::Write(_) => [self.writer, self.reader, updater],
             Usage::Update(_) => [self.writer, self.reader, clashing.map(|(by, _)| by)],
         };
-        rivals.into_iter().flatten().find(|&by| by != group)
+        rivals.into_iter().flatten().find(|&(by, _)| by != group)
     }
 }
 
@@ -153,23 +168,29 @@ mod tests {
     /// Returns the conflict that is found when groups use one place in this order.
     fn found(uses: &[(u64, Usage)]) -> Option<(u64, u64)> {
         let mut check = Conflicts::default();
-        uses.iter().for_each(|&(group, usage)| check.note(Shared::Memory(0), usage, group));
+        uses.iter().for_each(|&(group, usage)| check.note(Shared::Memory(0), usage, (group, 0)));
         check.first.map(|c| (c.first, c.second))
     }
 
     #[test]
     fn what_commutes_is_no_conflict() {
-        use Usage::{Read, Write};
+        use Usage::Read;
+        const WRITE: Usage = Usage::Write(None);
+        const ONE: Usage = Usage::Write(Some(1));
+        assert_eq!(found(&[(0, ONE), (1, ONE), (2, ONE)]), None);
+        assert_eq!(found(&[(0, ONE), (1, ONE), (2, Usage::Write(Some(2)))]), Some((1, 2)));
+        assert_eq!(found(&[(0, ONE), (1, Read)]), Some((0, 1)));
+        assert_eq!(found(&[(0, Read), (1, ONE)]), Some((0, 1)));
         assert_eq!(found(&[(0, Read), (1, Read), (2, Read)]), None);
-        assert_eq!(found(&[(0, Write), (0, Read), (0, ADD), (0, Write)]), None);
+        assert_eq!(found(&[(0, WRITE), (0, Read), (0, ADD), (0, WRITE)]), None);
         assert_eq!(found(&[(0, ADD), (1, ADD), (2, ADD)]), None);
-        assert_eq!(found(&[(3, Write), (1, Write)]), Some((3, 1)));
-        assert_eq!(found(&[(3, Write), (1, Read)]), Some((3, 1)));
+        assert_eq!(found(&[(3, WRITE), (1, WRITE)]), Some((3, 1)));
+        assert_eq!(found(&[(3, WRITE), (1, Read)]), Some((3, 1)));
         // The group that writes has read as well: the other reader is the one that it conflicts
         // with.
-        assert_eq!(found(&[(0, Read), (1, Read), (1, Write)]), Some((0, 1)));
+        assert_eq!(found(&[(0, Read), (1, Read), (1, WRITE)]), Some((0, 1)));
         assert_eq!(found(&[(0, ADD), (1, Read)]), Some((0, 1)));
-        assert_eq!(found(&[(0, ADD), (1, Write)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ADD), (1, WRITE)]), Some((0, 1)));
         assert_eq!(found(&[(0, ADD), (1, XOR)]), Some((0, 1)));
         assert_eq!(found(&[(0, ADD), (0, XOR), (1, ADD)]), Some((0, 1)));
         assert_eq!(found(&[(0, ADD), (1, ANY)]), Some((0, 1)));
@@ -178,8 +199,11 @@ mod tests {
 
     #[test]
     fn a_conflict_says_what_is_shared() {
-        let says = |shared| Conflict { shared, first: 1, second: 2 }.to_string();
-        assert!(says(Shared::Memory(64)).starts_with("groups 1 and 2 both access 0x40, and"));
+        let says = |shared| Conflict { shared, first: 1, second: 2, places: [8, 12] }.to_string();
+        assert!(
+            says(Shared::Memory(64))
+                .starts_with("groups 1 (at 0x8) and 2 (at 0xc) both access 0x40, and")
+        );
         assert!(says(Shared::Register(9)).contains("the register a7"));
         assert!(says(Shared::Export(1)).contains("the export ro1"));
         assert!(says(Shared::Tile(3, 12)).contains("byte 12 of a tile"));

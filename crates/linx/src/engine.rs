@@ -232,6 +232,10 @@ impl State {
         Self::plain_layout(header, at)?;
         let (hand, size) = Self::output(header, at)?;
         let acc = self.tiles.acc.clone();
+        if acc.is_empty() {
+            let words = "the accumulator holds nothing: no TMATMUL has run";
+            return Err(Trap::format(at, Family::Iot, Detail::Invalid, words));
+        }
         if acc.len() * element.bytes() > size as usize {
             return Err(Trap::format(
                 at,

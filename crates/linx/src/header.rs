@@ -4,6 +4,8 @@
 //! The rules: an illegal B.TEXT comes first, then exactly one missing family by the priority B.ARG,
 //! B.TEXT, B.IOT, B.IOR, B.DIM, then what is there but wrong.
 
+mod bindings;
+
 use crate::action::{Descriptor, Simt};
 use crate::insn::Insn;
 use crate::state::State;
@@ -30,6 +32,8 @@ pub(crate) struct Iot {
     pub(crate) dest: Option<u8>,
     /// Bytes; `None` if they are not legal.
     pub(crate) bytes: Option<u32>,
+    /// Whether it says that it is the last.
+    last: bool,
 }
 
 /// A header under construction.
@@ -118,7 +122,8 @@ impl Header {
             _ => None,
         };
         if self.iot.len() < MOST {
-            self.iot.push(Iot { sources, dest, bytes });
+            let last = insn.bits(12, 1) != 0;
+            self.iot.push(Iot { sources, dest, bytes, last });
         } else {
             self.too_many = true;
         }
@@ -199,7 +204,7 @@ impl Header {
         if self.ior.iter().any(|(_, dest)| *dest >= 24) {
             return trap(Family::Ior, "an export to a queue entry");
         }
-        Ok(())
+        if state.options.lenient_tiles { Ok(()) } else { self.validate_bindings(at) }
     }
 
     /// Returns the imports in order. With the option `exports_import`, an export takes an index as

@@ -3,8 +3,8 @@
 use isa::Instruction;
 use isa::table::Form;
 
-use crate::action::{Action, action};
-use crate::names::TileOps;
+use crate::action::{Action, SOp, action};
+use crate::encoding::{Conventions, Encoding};
 
 /// `L.BSTOP` of v0.3 and before.
 const L_BSTOP: [u8; 8] = [0x0f, 0, 0, 0, 1, 0, 0, 0];
@@ -45,13 +45,18 @@ pub(crate) struct Insn {
     pub(crate) not: bool,
     /// A 16-bit form.
     pub(crate) short: bool,
+    /// The second source of a pair that is stored.
+    pub(crate) b: i64,
+    /// In the conventions of the compiler: `addtpc` is relative to the page, and `csel` selects the
+    /// right operand if its predicate holds.
+    pub(crate) compiled: bool,
 }
 
 impl Insn {
     /// The instruction that bytes begin with, if they do.
-    pub(crate) fn decode(bytes: &[u8], tile_ops: TileOps) -> Option<Self> {
-        match crate::table(tile_ops).decode_bytes(bytes) {
-            Ok(found) => Some(Self::new(found, tile_ops)),
+    pub(crate) fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
+        match crate::table(encoding).decode_bytes(bytes) {
+            Ok(found) => Some(Self::new(found, encoding)),
             Err(_) if bytes.starts_with(&L_BSTOP) => {
                 let word = u64::from_le_bytes(L_BSTOP);
                 Some(Self { length: 8, ..Self::plain(Action::LegacyStop, word) })
@@ -65,12 +70,17 @@ impl Insn {
         }
     }
 
-    fn new(found: Instruction, tile_ops: TileOps) -> Self {
-        let form = crate::table(tile_ops).form(found.form);
+    fn new(found: Instruction, encoding: Encoding) -> Self {
+        let form = crate::table(encoding).form(found.form);
         let mut insn = Self::blank(form, found.word, action(found.form.index()));
         for field in &form.fields {
             insn.take(&field.name, field.extract(found.word));
         }
+        let scalar = matches!(insn.action, Action::Scalar(_));
+        if scalar && form.field("SrcRType").is_some() {
+            insn.modifier = encoding.conventions.modifier(insn.modifier);
+        }
+        insn.compiled = encoding.conventions == Conventions::Compiler;
         insn
     }
 
@@ -82,7 +92,9 @@ impl Insn {
             // The 16-bit forms imply `t#1` and `->t`.
             rd: if short { 31 } else { 0 },
             l: if short { 24 } else { 0 },
-            unscaled: form.name.ends_with(".u") || form.name.contains(".u."),
+            unscaled: form.name.ends_with(".u")
+                || form.name.contains(".u.")
+                || form.name.contains(".up"),
             not: form.syntax.text.contains(":modn}") || form.attribute("invert") == Some("not"),
             short,
             ..Self::plain(action, word)
@@ -113,6 +125,8 @@ impl Insn {
             unscaled: false,
             not: false,
             short: false,
+            b: 0,
+            compiled: false,
         }
     }
 
@@ -120,13 +134,15 @@ impl Insn {
         match name {
             "RegDst" | "RegDst0" => self.rd = value,
             "RegDst1" => self.rd1 = value,
-            "SrcL" | "RegSrc" | "DstAddr" => self.l = value,
-            "SrcR" | "SrcAddr" | "Value" => {
+            "SrcL" | "RegSrc" | "DstAddr" | "SrcBegin" | "DstBegin" => self.l = value,
+            "SrcD1" => self.b = value,
+            "SrcR" | "SrcAddr" | "Value" | "SrcEnd" | "DstEnd" => {
                 self.r = value;
                 self.has_r = true;
             }
             "SrcA" | "SrcD" | "SrcP" | "SrcZero" | "Size" => self.a = value,
             "imml" => self.n = value as u32,
+            "imms" if self.action == Action::Scalar(SOp::BitInsert) => {}
             "imms" | "immr" => self.m = value as u32,
             "SrcRType" => self.modifier = value,
             "shamt" => self.shift = value as u32,
@@ -144,6 +160,11 @@ impl Insn {
             "SSR_ID" | "SSRID" | "LSR_ID" | "RST_Type" | "RRA_Type" => self.imm = value,
             _ => {}
         }
+    }
+
+    /// The field `imms` of `hl.bfi`, whose position is another one.
+    pub(crate) fn imms(&self) -> u32 {
+        self.bits(10, 6) as u32
     }
 
     /// Bits of the word.
@@ -164,13 +185,24 @@ impl Insn {
     }
 }
 
+/// The bytes that an instruction has by its first half-word, or by what there is of it.
+pub(crate) fn length(bytes: &[u8]) -> u64 {
+    let Some(&low) = bytes.first() else { return 2 };
+    match (low & 1, low & 15) {
+        (0, 0xe) => 6,
+        (0, _) => 2,
+        (_, 0xf) => 8,
+        _ => 4,
+    }
+}
+
 /// Describes bytes that are not an instruction of this version, if they are known.
-pub(crate) fn refusal(bytes: &[u8], tile_ops: TileOps) -> Option<String> {
-    let insn = Insn::decode(bytes, tile_ops)?;
+pub(crate) fn refusal(bytes: &[u8], encoding: Encoding) -> Option<String> {
+    let insn = Insn::decode(bytes, encoding)?;
     match insn.action {
         Action::LegacyStop => Some("L.BSTOP of older versions".to_owned()),
         Action::ReservedTile => {
-            Some(format!("BSTART.TEPL: {}", tile_ops.refusal(insn.bits(15, 10))))
+            Some(format!("BSTART.TEPL: {}", encoding.tile_ops.refusal(insn.bits(15, 10))))
         }
         _ => None,
     }

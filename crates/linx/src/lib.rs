@@ -13,10 +13,16 @@ mod checks;
 mod compute;
 mod conflict;
 mod conform;
+mod elf;
+mod encoding;
 mod engine;
+mod frame;
 mod header;
+mod host;
 mod insn;
+mod lints;
 mod machine;
+mod memory;
 pub mod names;
 mod operand;
 mod options;
@@ -39,6 +45,8 @@ use isa::{Diagnostics, FileId, Table};
 
 pub use conflict::{Conflict, Shared};
 pub use conform::{Report, Row, conform, tight};
+pub use elf::{ElfProgramError, load_elf};
+pub use encoding::{Conventions, Encoding};
 pub use machine::Linx;
 pub use names::TileOps;
 pub use operand::LinxOperands;
@@ -55,30 +63,37 @@ pub const TEXT: u64 = 0x1_0000;
 /// The address where `.data` starts.
 pub const DATA: u64 = 0x10_0000;
 
+/// The address where `.rodata` starts.
+pub const RODATA: u64 = 0x40_0000;
+/// The address where `.bss` starts.
+pub const BSS: u64 = 0x80_0000;
+
 /// The source of the table.
 const FORMS: &str = include_str!("forms.tsv");
 
-fn build(tile_ops: TileOps, codec: Codec) -> Table {
-    let mut text = FORMS.to_owned();
+fn build(encoding: Encoding, codec: Codec) -> Table {
+    let mut text = encoding.conventions.forms(FORMS);
     for (name, ranges) in regid::legal_of(codec) {
         text = text.replace(name, &ranges);
     }
-    text = text.replace("@tileop", &tile_ops.legal());
+    text = text.replace("@tileop", &encoding.tile_ops.legal());
     Table::parse(&text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-static V04: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04, Codec::RegId10));
-static OTHER: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04, Codec::Other));
-static V03: LazyLock<Table> = LazyLock::new(|| build(TileOps::V03, Codec::RegId10));
+/// The tables, in the order of [`Encoding::index`].
+static TABLES: [LazyLock<Table>; 4] = [
+    LazyLock::new(|| build(Encoding::at(0), Codec::RegId10)),
+    LazyLock::new(|| build(Encoding::at(1), Codec::RegId10)),
+    LazyLock::new(|| build(Encoding::at(2), Codec::RegId10)),
+    LazyLock::new(|| build(Encoding::at(3), Codec::RegId10)),
+];
+static OTHER: LazyLock<Table> = LazyLock::new(|| build(Encoding::default(), Codec::Other));
 
-/// The instruction table. The two numberings of tile operations differ in the legal numbers of one
-/// form.
+/// The instruction table. Encodings differ in the legal numbers of one form (tile operations) and
+/// in the units of some fields (conventions); the order of the forms is the same.
 #[must_use]
-pub fn table(tile_ops: TileOps) -> &'static Table {
-    match tile_ops {
-        TileOps::V04 => &V04,
-        TileOps::V03 => &V03,
-    }
+pub fn table(encoding: impl Into<Encoding>) -> &'static Table {
+    &TABLES[encoding.into().index()]
 }
 
 static SYNTAX: Syntax = Syntax {
@@ -87,23 +102,31 @@ static SYNTAX: Syntax = Syntax {
     sections: &[
         Section { name: ".text", base: TEXT, code: true },
         Section { name: ".data", base: DATA, code: false },
+        Section { name: ".rodata", base: RODATA, code: false },
+        Section { name: ".bss", base: BSS, code: false },
     ],
     ..Syntax::DEFAULT
 };
 
-static OPERANDS: [LinxOperands; 4] = [
-    LinxOperands { exact: false, tile_ops: TileOps::V04, codec: Codec::RegId10 },
-    LinxOperands { exact: true, tile_ops: TileOps::V04, codec: Codec::RegId10 },
-    LinxOperands { exact: false, tile_ops: TileOps::V03, codec: Codec::RegId10 },
-    LinxOperands { exact: true, tile_ops: TileOps::V03, codec: Codec::RegId10 },
+const fn operands(index: usize, exact: bool) -> LinxOperands {
+    LinxOperands { exact, encoding: Encoding::at(index), codec: Codec::RegId10 }
+}
+
+/// Operands of listings and exact ones, in the order of [`Encoding::index`].
+static OPERANDS: [[LinxOperands; 2]; 4] = [
+    [operands(0, false), operands(0, true)],
+    [operands(1, false), operands(1, true)],
+    [operands(2, false), operands(2, true)],
+    [operands(3, false), operands(3, true)],
 ];
 
 /// The assembly language. With `exact`, what it prints reads back to the same bits; without,
 /// address bases print as in listings, which leave their type out.
 #[must_use]
-pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
-    let index = 2 * usize::from(tile_ops == TileOps::V03) + usize::from(exact);
-    Dialect { table: table(tile_ops), operands: &OPERANDS[index], syntax: &SYNTAX }
+pub fn dialect(encoding: impl Into<Encoding>, exact: bool) -> Dialect<'static> {
+    let encoding = encoding.into();
+    let operands = &OPERANDS[encoding.index()][usize::from(exact)];
+    Dialect { table: table(encoding), operands, syntax: &SYNTAX }
 }
 
 /// The assembly language in codec B, another operand codec of the 64-bit forms: for reading and
@@ -111,7 +134,7 @@ pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
 #[must_use]
 pub fn other_dialect() -> Dialect<'static> {
     static OPERANDS: LinxOperands =
-        LinxOperands { exact: true, tile_ops: TileOps::V04, codec: Codec::Other };
+        LinxOperands { exact: true, encoding: Encoding::at(0), codec: Codec::Other };
     Dialect { table: &OTHER, operands: &OPERANDS, syntax: &SYNTAX }
 }
 
@@ -135,18 +158,23 @@ pub fn listing(binary: &[u8], tile_ops: TileOps) -> String {
 
 /// Instructions that lie at an address, as listings print them.
 #[must_use]
-pub fn disassemble(code: &[u8], address: u64, tile_ops: TileOps) -> Vec<isa::disasm::Disassembled> {
-    let exact = isa::disasm::disassemble(dialect(tile_ops, true), code, address);
+pub fn disassemble(
+    code: &[u8],
+    address: u64,
+    encoding: impl Into<Encoding>,
+) -> Vec<isa::disasm::Disassembled> {
+    let encoding = encoding.into();
+    let exact = isa::disasm::disassemble(dialect(encoding, true), code, address);
     let labels: std::collections::BTreeMap<u64, String> =
         exact.iter().filter_map(|l| Some((l.address, l.label.clone()?))).collect();
     let label = |target: u64| labels.get(&target).cloned();
     let shown = |mut line: isa::disasm::Disassembled| {
         if let (Some(found), None) = (line.instruction, &line.comment) {
             let at = isa::asm::PrintContext { address: line.address, label: &label };
-            line.text = dialect(tile_ops, false).print_at(found, &at);
+            line.text = dialect(encoding, false).print_at(found, &at);
         }
         if line.instruction.is_none()
-            && let Some(why) = insn::refusal(&line.bytes, tile_ops)
+            && let Some(why) = insn::refusal(&line.bytes, encoding)
         {
             line.comment = Some(why);
         }

@@ -8,6 +8,7 @@ use simt::trap::Fault;
 
 use crate::action::{Action, Marker, SOp, Template, Transfer};
 use crate::compute::extend;
+use crate::encoding::Conventions;
 use crate::header::{Header, Kind};
 use crate::insn::Insn;
 use crate::names::TileOps;
@@ -116,7 +117,7 @@ impl State {
         let Phase::Between { pc, source } = self.phase else { return Ok(()) };
         match self.fetch(program, pc) {
             Fetched::Insn(insn) if insn.starts_block() => self.begin(program, &insn, pc, observer),
-            Fetched::Unmapped => Err(Trap::fetch(pc)),
+            Fetched::Unmapped(at) => Err(Trap::fetch(pc, at)),
             _ => Err(Trap::missing_marker(source, pc)),
         }
     }
@@ -132,13 +133,7 @@ impl State {
         let marker = match insn.action {
             Action::Marker(marker) => marker,
             Action::Template(template) => {
-                let next = pc.wrapping_add(insn.length);
-                if !program.is_marker(next) {
-                    return Err(Trap::missing_marker(pc, next));
-                }
-                self.execute_template(insn, template, pc)?;
-                self.count_uniform(pc, observer);
-                return self.fall_through(program, next, pc);
+                return self.begin_template(program, insn, template, pc, observer);
             }
             Action::ReservedTile => {
                 let number = insn.bits(15, 10);
@@ -180,7 +175,8 @@ impl State {
             Marker::Fixp => return Err(reserved()),
         };
         self.count_uniform(pc, observer);
-        if matches!(phase, Phase::Block(_)) {
+        // Compiled code reads across blocks what it has pushed.
+        if matches!(phase, Phase::Block(_)) && program.conventions() == Conventions::V04 {
             (self.t, self.u) = ([0; 4], [0; 4]);
         }
         if marker == Marker::FusedCall {
@@ -189,6 +185,40 @@ impl State {
             self.gpr[10] = second.wrapping_add(uimm << 1);
         }
         self.phase = phase;
+        Ok(())
+    }
+
+    fn begin_template<O: Observer<1>>(
+        &mut self,
+        program: &Program,
+        insn: &Insn,
+        template: Template,
+        pc: u64,
+        observer: &mut O,
+    ) -> Result<(), Trap> {
+        let next = pc.wrapping_add(insn.length);
+        let returns = matches!(template, Template::FRetRa | Template::FRetStk);
+        let marked = returns || program.is_marker(next);
+        if !marked && program.conventions() == Conventions::V04 {
+            return Err(Trap::missing_marker(pc, next));
+        }
+        let target = self.execute_template(program, insn, template, pc)?;
+        self.count_uniform(pc, observer);
+        if marked {
+            let pc = target.unwrap_or(next);
+            self.phase = Phase::Between { pc, source: pc };
+            return Ok(());
+        }
+        // The compiler goes on in the block that the template has begun.
+        let (start, transfer) = (pc, Transfer::Fall);
+        self.phase = Phase::Block(Block {
+            start,
+            pc: next,
+            transfer,
+            target: 0,
+            taken: false,
+            indirect: None,
+        });
         Ok(())
     }
 
@@ -231,7 +261,7 @@ impl State {
         let insn = match self.fetch(program, pc) {
             Fetched::Insn(insn) => insn,
             Fetched::Illegal => return Err(Trap::illegal(pc, "no instruction")),
-            Fetched::Unmapped => return Err(Trap::fetch(pc)),
+            Fetched::Unmapped(at) => return Err(Trap::fetch(pc, at)),
         };
         match insn.action {
             _ if insn.starts_block() => self.end_block(program, pc, start),
@@ -322,7 +352,7 @@ impl State {
         let insn = match self.fetch(program, pc) {
             Fetched::Insn(insn) => insn,
             Fetched::Illegal => return Err(Trap::illegal(pc, "no instruction")),
-            Fetched::Unmapped => return Err(Trap::fetch(pc)),
+            Fetched::Unmapped(at) => return Err(Trap::fetch(pc, at)),
         };
         match insn.action {
             _ if insn.starts_block() => self.end_header(program, pc, pc),
@@ -362,32 +392,8 @@ impl State {
         }
     }
 
-    /// Copies or fills memory. Ranges may overlap.
-    fn execute_template(&mut self, insn: &Insn, template: Template, pc: u64) -> Result<(), Trap> {
-        let (to, from, length) = (self.scalar(insn.l), self.scalar(insn.r), self.scalar(insn.a));
-        let (to, source) = (simt::memory::Addr(to), simt::memory::Addr(from));
-        if length == 0 {
-            return Ok(());
-        }
-        let done = match template {
-            Template::MCopy => self.memory.copy(to, source, length),
-            Template::MSet => self.memory.fill(to, length, from as u8),
-        };
-        done.map_err(|error| Trap::data(pc, error.addr, &error))
-    }
-
     /// Returns whether a scalar instruction may stand in a body.
     pub(crate) fn allowed_in_body(op: SOp) -> bool {
-        !matches!(
-            op,
-            SOp::Load(..)
-                | SOp::Store(_)
-                | SOp::LoadPcr(..)
-                | SOp::StorePcr(_)
-                | SOp::Atomic(..)
-                | SOp::Setc(_)
-                | SOp::SetTgt
-                | SOp::SetRet
-        )
+        !matches!(op, SOp::Setc(_) | SOp::SetTgt | SOp::SetRet) && !op.accesses_memory()
     }
 }

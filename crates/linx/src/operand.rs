@@ -10,7 +10,8 @@ mod value;
 
 use isa::asm::{Cursor, Fail, OperandSlot, OperandValue, Operands, PrintContext};
 
-use crate::names::{ARG_FORMATS, DATA_TYPES, TileOps, system_register};
+use crate::encoding::{Conventions, Encoding};
+use crate::names::{ARG_FORMATS, DATA_TYPES, system_register};
 use crate::regid::{self, Codec, other};
 use header::{
     ARG_WORDS, CUBE, TMA, attributes, bytes_of_code, hint, print_attributes, print_hint,
@@ -20,7 +21,7 @@ use memory::{
     invert, memory, memory_immediate, modified, modifier, print_memory, print_memory_immediate,
     shift, vector_modified,
 };
-use register::{base, dest, register_name, source, system, untyped};
+use register::{Implied, base, dest, register_name, source, system, untyped};
 use value::{
     convert, convert_types, distance, flags, prefetch_level, print_flags, print_shifted, shifted,
     type_name,
@@ -31,8 +32,8 @@ use value::{
 pub struct LinxOperands {
     /// Whether to print every bit; listings leave some out.
     pub exact: bool,
-    /// Numbers of tile operations.
-    pub tile_ops: TileOps,
+    /// Numbers of tile operations, and conventions.
+    pub encoding: Encoding,
     /// The operand codec of 64-bit forms.
     pub codec: Codec,
 }
@@ -48,12 +49,12 @@ impl Operands for LinxOperands {
         out: &mut [OperandValue],
     ) -> Read {
         match slot.kind {
-            "src" => set(out, 0, self.source(cursor, false)?),
-            "fsrc" => set(out, 0, self.source(cursor, true)?),
-            "dst" => set(out, 0, self.dest(cursor)?),
+            "src" => set(out, 0, self.source(cursor, Implied::integer(slot))?),
+            "fsrc" => set(out, 0, self.source(cursor, Implied::Float)?),
+            "dst" => set(out, 0, self.dest(cursor, slot)?),
             "base" => set(out, 0, self.base(cursor)?),
             "vmod" => vector_modified(*self, slot, cursor, out)?,
-            "mod" | "modn" | "modw" => modified(slot, cursor, out)?,
+            "mod" | "modn" | "modw" => modified(self.encoding.conventions, slot, cursor, out)?,
             "mem" | "mems" => memory(*self, slot, cursor, out)?,
             "memi" => memory_immediate(*self, slot, cursor, out)?,
             "dtype" => named_or_int(cursor, out, &DATA_TYPES, "a data type such as FP32")?,
@@ -102,7 +103,8 @@ impl Operands for LinxOperands {
             }
             "mod" | "modn" | "modw" => {
                 let name = register_name(v(0));
-                format!("{name}{}{}", modifier(slot.kind, v(1)), shift(v(2)))
+                let code = self.encoding.conventions.modifier(v(1));
+                format!("{name}{}{}", modifier(slot.kind, code), shift(v(2)))
             }
             "mem" | "mems" => print_memory(*self, slot, [v(0), v(1), v(2), v(3)]),
             "memi" => print_memory_immediate(*self, slot, [v(0), v(1), v(2)]),
@@ -110,7 +112,7 @@ impl Operands for LinxOperands {
             "cube" => name_or_number(&CUBE, v(0)),
             "tma" => name_or_number(&TMA, v(0)),
             "argfmt" => name_or_number(&ARG_FORMATS, v(0)),
-            "tileop" => match self.tile_ops.find(v(0) as u64) {
+            "tileop" => match self.encoding.tile_ops.find(v(0) as u64) {
                 Some(op) => op.name.to_owned(),
                 None => format!("{:#05x}", v(0)),
             },
@@ -131,6 +133,7 @@ impl Operands for LinxOperands {
                 let label = (at.label)(at.address.wrapping_add_signed(v(0)));
                 label.unwrap_or_else(|| format!(".{:+}", v(0)))
             }
+            "pcount" if self.counts_pages(slot) => (v(0) / 4096).to_string(),
             "pcount" => (v(0) / 2).to_string(),
             "setcimm" => print_shifted(slot, v(0), v(1)),
             "ssr" => system_register(v(0)).unwrap_or_else(|| format!("{:#x}", v(0))),
@@ -149,16 +152,21 @@ impl Operands for LinxOperands {
 }
 
 impl LinxOperands {
-    fn source(self, cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> {
+    /// Whether the distance of an `addtpc` is one of pages.
+    fn counts_pages(self, slot: OperandSlot<'_>) -> bool {
+        self.encoding.conventions == Conventions::Compiler && slot.form.name == "addtpc"
+    }
+
+    fn source(self, cursor: &mut Cursor<'_>, implied: Implied) -> Result<i64, Fail> {
         match self.codec {
-            Codec::RegId10 => source(cursor, float),
+            Codec::RegId10 => source(cursor, implied),
             Codec::Other => untyped(cursor, other::source),
         }
     }
 
-    fn dest(self, cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+    fn dest(self, cursor: &mut Cursor<'_>, slot: OperandSlot<'_>) -> Result<i64, Fail> {
         match self.codec {
-            Codec::RegId10 => dest(cursor),
+            Codec::RegId10 => dest(cursor, Implied::integer(slot)),
             Codec::Other => untyped(cursor, other::dest),
         }
     }
@@ -203,12 +211,16 @@ impl LinxOperands {
             }
             None => {
                 let name = cursor.word().ok_or_else(|| cursor.expected("a tile operation"))?;
-                let number = self.tile_ops.by_name(name);
+                let number = self.encoding.tile_ops.by_name(name);
                 u64::from(number.map_err(|m| cursor.fail_from(mark, "linx::tile-op", m))?)
             }
         };
-        if self.tile_ops.find(number).is_none() {
-            return Err(cursor.fail_from(mark, "linx::tile-op", self.tile_ops.refusal(number)));
+        if self.encoding.tile_ops.find(number).is_none() {
+            return Err(cursor.fail_from(
+                mark,
+                "linx::tile-op",
+                self.encoding.tile_ops.refusal(number),
+            ));
         }
         set(out, 0, number as i64);
         Ok(())

@@ -16,7 +16,7 @@ const fn info(name: &'static str, about: &'static str) -> OptionInfo {
 }
 
 /// All options that [`Options::set`] takes.
-pub const OPTIONS: [OptionInfo; 16] = [
+pub const OPTIONS: [OptionInfo; 20] = [
     info("group-width", "lanes of a group: 1, 2, 4, ... 64 (64)"),
     info("inactive", "inactive lanes of a pushed entry: merge, zero, poison (merge)"),
     info("region", "where a body may go: first-terminator, taken-path (first-terminator)"),
@@ -34,10 +34,17 @@ pub const OPTIONS: [OptionInfo; 16] = [
     info("align", "misaligned data traps: on, off (off)"),
     info("lenient-dim", "a kernel without B.DIM has one lane: on, off (off)"),
     info("lenient-arg", "TMATMUL needs no B.ARG: on, off (off)"),
+    info("lenient-tiles", "headers may bind other numbers of tiles and scalars: on, off (off)"),
+    info("linear-end", "what a block marker does in a linear body: end, illegal (end)"),
     info("gpr-writes", "general registers written in a parallel kernel: reject, warn (reject)"),
     info("l-bstop", "L.BSTOP of older versions ends a block: on, off (off)"),
     info("strict-branches", "compares of body branches reject queue entries: on, off (off)"),
     info("conflicts", "compare the accesses of groups of parallel kernels: on, off (off)"),
+    info(
+        "calls",
+        "a program that is not compiled may call the host as compiled ones do: on, off (off)",
+    ),
+    info("clock", "instructions of a second, for programs that ask for the time (100000000)"),
     info("check", "tell of reads of queue entries that nothing was pushed to: on, off (off)"),
 ];
 
@@ -87,10 +94,14 @@ impl Options {
             }
             "gpr-writes" => self.warn_gpr_writes = choice(name, value, ["reject", "warn"])?,
             "lenient-arg" => self.lenient_arg = switch()?,
+            "lenient-tiles" => self.lenient_tiles = switch()?,
+            "linear-end" => self.strict_linear = choice(name, value, ["end", "illegal"])?,
             "l-bstop" => self.l_bstop = switch()?,
             "check" => self.check = switch()?,
             "order" => self.seed = number()?,
             "align" => self.align = switch()?,
+            "calls" => self.calls = switch()?,
+            "clock" => self.clock = number()?,
             "lenient-dim" => self.lenient_dim = switch()?,
             "strict-branches" => self.strict_branches = switch()?,
             "conflicts" => self.conflicts = switch()?,

@@ -4,8 +4,8 @@ use isa::table::Form;
 use simt::arith::Cmp;
 
 use crate::action::{
-    Action, Alu, Bits, Branch, Convert, Descriptor, Float, Marker, Reduce, Rmw, SOp, Shuffle, Simt,
-    System, Template, Test, Transfer, VOp, action,
+    Action, Alu, Bits, Branch, Convert, Descriptor, Float, Maintenance, Marker, Reduce, Rmw, SOp,
+    Shuffle, Simt, System, Template, Test, Transfer, VOp, action,
 };
 
 /// Returns the description of a form. `index` is its place in the table.
@@ -21,6 +21,18 @@ pub fn prose(index: usize, form: &Form) -> String {
         Action::System(op) => system(op).to_owned(),
         Action::Template(Template::MCopy) => {
             "A block of its own: copies bytes; the ranges may overlap.".to_owned()
+        }
+        Action::Template(Template::FEntry) => {
+            "Enters a function's frame: saves a range of registers and lowers `sp`.".to_owned()
+        }
+        Action::Template(Template::FExit) => {
+            "Leaves a function's frame: restores a range of registers and raises `sp`.".to_owned()
+        }
+        Action::Template(Template::FRetRa) => {
+            "Leaves a function's frame and returns to what `ra` was before.".to_owned()
+        }
+        Action::Template(Template::FRetStk) => {
+            "Leaves a function's frame and returns to the restored `ra`.".to_owned()
         }
         Action::Template(Template::MSet) => {
             "A block of its own: fills bytes with the low byte of a register.".to_owned()
@@ -315,7 +327,42 @@ fn scalar(op: SOp, form: &Form) -> String {
         SOp::Atomic(op, log2) => {
             format!("{} r to a {} of memory at once; d = what was there", rmw(op), size(log2))
         }
+        SOp::LoadIndexed(log2, signed, before) => {
+            let base = if before { "its address" } else { "the base after it" };
+            format!("d = a {} of memory, {}, and {base}", size(log2), sign(signed))
+        }
+        SOp::StoreIndexed(log2, before) => {
+            let base = if before { "its address" } else { "the base after it" };
+            format!("stores a {}; d = {base}", size(log2))
+        }
+        SOp::LoadPair(log2, signed) => {
+            format!("two consecutive values of memory: each a {}, {}", size(log2), sign(signed))
+        }
+        SOp::StorePair(log2) => format!("stores two consecutive values: each a {}", size(log2)),
+        SOp::LoadReserved(log2) => {
+            format!("d = a {} of memory, whose line of 64 bytes is reserved", size(log2))
+        }
+        SOp::StoreConditional(log2) => {
+            format!("stores a {} if its line is reserved; d = 0 if so, else 1", size(log2))
+        }
+        SOp::CompareSwap(log2) => format!(
+            "stores the third source as a {} if memory holds r; d = what was there",
+            size(log2)
+        ),
         SOp::Prefetch => "a hint without effect; it never faults".to_owned(),
+        SOp::PrefetchAddress => "d = the address; else a hint without effect".to_owned(),
+        SOp::BitInsert => {
+            "d = l with the low bits of r in place of a field of a ring of 64 bits".to_owned()
+        }
+        SOp::Concat(is) => {
+            format!("the low and the high half of l and r as one, shifted right{}", narrow(is))
+        }
+        SOp::MaddBoth(is) => {
+            let operands = if is { " on 32 bits" } else { "" };
+            format!("the low and the high half of l * r + a, signed{operands}")
+        }
+        SOp::MulImmediate(false) => "d = l + r * the immediate".to_owned(),
+        SOp::MulImmediate(true) => "d = l - r * the immediate".to_owned(),
         SOp::Float(op) => float(op),
         SOp::FloatFloat => "d = l as another float".to_owned(),
         SOp::FloatInt(_) => {
@@ -332,7 +379,7 @@ fn system(op: System) -> &'static str {
             "Ends the program if the code is 0, with `a0` as its status; else trap 50."
         }
         System::Assert => "Trap 52 if the register is 0.",
-        System::Acrc => "Calls the next ring: trap 6.",
+        System::Acrc => "Calls the next ring: trap 6, or the host in compiled programs.",
         System::Acre => {
             "Goes on where the last trap was taken; trap 0 if none was, or if it is final."
         }
@@ -340,6 +387,15 @@ fn system(op: System) -> &'static str {
         System::SsrSet => "A system register = l.",
         System::SsrSwap => "d = a system register, which becomes l.",
         System::Fence => "Orders memory: without effect here, since all accesses are in order.",
+        System::Maintain(Maintenance::Unchecked) => {
+            "Maintains caches or translations: without effect here, since there are none."
+        }
+        System::Maintain(Maintenance::Address) => {
+            "Removes a translation: without effect here; trap 35 if l is not an address of 48 bits."
+        }
+        System::Maintain(Maintenance::AddressSpace) => {
+            "Removes translations: without effect here; illegal if l has more than 16 bits."
+        }
     }
 }
 

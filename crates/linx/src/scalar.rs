@@ -4,9 +4,8 @@
 //! bits and sign-extend.
 
 use simt::arith::{Flags, FpEnv};
-use simt::memory::{AccessKind, Addr, Width};
 
-use crate::action::{Alu, Rmw, SOp};
+use crate::action::{Alu, SOp};
 use crate::compute::{
     self, FloatType, alu, bit_field, divide, extend, float_op, float_to_float, float_to_int,
     int_to_float, int_type, rounding, test,
@@ -75,7 +74,7 @@ impl State {
     }
 
     /// The right operand: the immediate, or the register after its modifier and shift.
-    fn right(&self, i: &Insn, narrow: bool) -> u64 {
+    pub(crate) fn right(&self, i: &Insn, narrow: bool) -> u64 {
         if !i.has_r {
             return i.imm as u64;
         }
@@ -142,21 +141,41 @@ impl State {
             SOp::Csel => {
                 let r = self.scalar(i.r);
                 let r = if i.modifier == 3 { r.wrapping_neg() } else { r };
-                if self.scalar(i.a) != 0 { l } else { r }
+                if (self.scalar(i.a) != 0) != i.compiled { l } else { r }
             }
             SOp::Bits(op) => bit_field(op, l, i.m, i.n, 64),
             SOp::Extend(bits, signed) => extend(l, u32::from(bits), signed),
             SOp::Move => l,
             SOp::Immediate(shift) => (i.imm as u64) << shift,
-            SOp::AddTpc => pc.wrapping_add_signed(i.imm),
-            SOp::Load(..)
-            | SOp::LoadPcr(..)
-            | SOp::Store(_)
-            | SOp::StorePcr(_)
-            | SOp::Atomic(..) => {
-                return self.access_scalar(i, op, l, pc);
+            SOp::AddTpc => {
+                let base = if i.compiled && i.length == 4 { pc & !0xfff } else { pc };
+                base.wrapping_add_signed(i.imm)
             }
+            op if op.accesses_memory() => return self.access_scalar(i, op, l, pc),
             SOp::Prefetch => return Ok(Effect::None),
+            SOp::PrefetchAddress => l.wrapping_add(self.right(i, false)),
+            SOp::BitInsert => compute::bit_insert(l, self.scalar(i.r), i.m, i.imms()),
+            SOp::Concat(narrow) => {
+                let (low, high) = compute::concat(l, self.scalar(i.r), i.shift, narrow);
+                self.write_scalar(i.rd, low);
+                self.write_scalar(i.rd1, high);
+                return Ok(Effect::None);
+            }
+            SOp::MaddBoth(narrow) => {
+                let of = |value: u64| {
+                    let value = if narrow { extend(value, 32, true) } else { value };
+                    i128::from(value as i64)
+                };
+                let product = of(l).wrapping_mul(of(self.scalar(i.r)));
+                let sum = product.wrapping_add(of(self.scalar(i.a)));
+                self.write_scalar(i.rd, sum as u64);
+                self.write_scalar(i.rd1, (sum >> 64) as u64);
+                return Ok(Effect::None);
+            }
+            SOp::MulImmediate(subtract) => {
+                let product = self.scalar(i.r).wrapping_mul(i.imm as u64);
+                if subtract { l.wrapping_sub(product) } else { l.wrapping_add(product) }
+            }
             SOp::Float(op) => {
                 let bits = if i.from == 1 { 32 } else { 64 };
                 let mut flags = Flags::NONE;
@@ -165,9 +184,8 @@ impl State {
                 self.raise(flags);
                 value
             }
-            SOp::FloatFloat | SOp::FloatInt(_) | SOp::IntFloat(_) => {
-                self.convert_scalar(i, op, l, pc)?
-            }
+            // Converts alone are left.
+            op => self.convert_scalar(i, op, l, pc)?,
         };
         self.write_scalar(i.rd, value);
         Ok(Effect::None)
@@ -227,118 +245,5 @@ impl State {
         };
         self.raise(flags);
         Ok(value)
-    }
-
-    fn access_scalar(&mut self, i: &Insn, op: SOp, l: u64, pc: u64) -> Result<Effect, Trap> {
-        let size = |log2: u8| 1u64 << log2;
-        match op {
-            SOp::Load(log2, signed) => {
-                let at = l.wrapping_add(self.right(i, false));
-                let value = self.load(pc, at, size(log2), false)?;
-                self.write_scalar(i.rd, extend(value, 8 << log2, signed));
-            }
-            SOp::LoadPcr(log2, signed) => {
-                let value = self.load(pc, pc.wrapping_add_signed(i.imm), size(log2), false)?;
-                self.write_scalar(i.rd, extend(value, 8 << log2, signed));
-            }
-            SOp::Store(log2) => {
-                let (data, at) = self.store_operands(i, l, log2);
-                self.store(pc, at, size(log2), data, false)?;
-            }
-            SOp::StorePcr(log2) => {
-                self.store(pc, pc.wrapping_add_signed(i.imm), size(log2), l, false)?;
-            }
-            SOp::Atomic(op, log2) => {
-                let operand = self.scalar(i.r);
-                let old = self.read_modify_write(pc, l, log2, op, operand, false)?;
-                self.write_scalar(i.rd, extend(old, 8 << log2, true));
-            }
-            _ => {}
-        }
-        Ok(Effect::None)
-    }
-
-    /// Data and address of a store.
-    fn store_operands(&self, i: &Insn, l: u64, log2: u8) -> (u64, u64) {
-        if i.short {
-            // The 16-bit stores take their data from t#1.
-            return (self.scalar(24), l.wrapping_add_signed(i.imm));
-        }
-        if i.has_imm {
-            // Data is SrcL, or SrcD in the 48-bit forms; SrcR is the base.
-            let data = if i.length == 6 { self.scalar(i.a) } else { l };
-            return (data, self.scalar(i.r).wrapping_add_signed(i.imm));
-        }
-        let scale = if i.unscaled { 0 } else { log2 };
-        (self.scalar(i.a), l.wrapping_add(self.right(i, false) << scale))
-    }
-
-    /// Loads bytes of global memory, little-endian. Misaligned accesses are done byte by byte or
-    /// trap by option.
-    pub(crate) fn load(&self, pc: u64, at: u64, size: u64, body: bool) -> Result<u64, Trap> {
-        self.check_access(pc, at, size, AccessKind::Load, body)?;
-        let mut bytes = [0; 8];
-        let wanted = bytes.get_mut(..size as usize).unwrap_or_default();
-        let read = self.memory.read_bytes(Addr(at), wanted);
-        read.map_err(|error| Self::data_trap(pc, at, body, &error))?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    /// Stores the low bytes of a value.
-    pub(crate) fn store(
-        &mut self,
-        pc: u64,
-        at: u64,
-        size: u64,
-        value: u64,
-        body: bool,
-    ) -> Result<(), Trap> {
-        self.check_access(pc, at, size, AccessKind::Store, body)?;
-        let bytes = value.to_le_bytes();
-        let written =
-            self.memory.write_bytes(Addr(at), bytes.get(..size as usize).unwrap_or_default());
-        written.map_err(|error| Self::data_trap(pc, at, body, &error))
-    }
-
-    /// A read-modify-write; gives the old value. Atomics are aligned always.
-    pub(crate) fn read_modify_write(
-        &mut self,
-        pc: u64,
-        at: u64,
-        log2: u8,
-        op: Rmw,
-        operand: u64,
-        body: bool,
-    ) -> Result<u64, Trap> {
-        self.check_access(pc, at, 1 << log2, AccessKind::Atomic, body)?;
-        let width = Width::from_bytes(1 << log2).unwrap_or(Width::B8);
-        let bits = 8u32 << log2;
-        let result = self.memory.atomic(Addr(at), width, |old| {
-            compute::rmw(op, old, operand, log2) & compute::ones(bits)
-        });
-        result.map_err(|error| Self::data_trap(pc, at, body, &error))
-    }
-
-    /// Checks that an access is possible.
-    pub(crate) fn check_access(
-        &self,
-        pc: u64,
-        at: u64,
-        size: u64,
-        kind: AccessKind,
-        body: bool,
-    ) -> Result<(), Trap> {
-        let atomic = kind == AccessKind::Atomic;
-        if !at.is_multiple_of(size) && (self.options.align || atomic) {
-            let trap = Trap::align(pc, at, size);
-            return Err(if body { trap.in_body() } else { trap });
-        }
-        let allowed = self.memory.check(kind, Addr(at), size, 1);
-        allowed.map_err(|error| Self::data_trap(pc, at, body, &error))
-    }
-
-    fn data_trap(pc: u64, at: u64, body: bool, error: &simt::memory::AccessError) -> Trap {
-        let trap = Trap::data(pc, at, error);
-        if body { trap.in_body() } else { trap }
     }
 }

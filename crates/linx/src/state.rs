@@ -9,13 +9,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use simt::mask::WarpMask;
-use simt::memory::{Addr, MapError, MemoryMap, Permission};
+use simt::memory::{Addr, MapError, MemoryMap, Permission, Region as Mapped};
 use simt::observe::GroupId;
 use simt::slots::LaneSlots;
 
 use crate::action::{Action, Simt, Transfer};
 use crate::conflict::{Conflict, Conflicts, Shared, Usage};
 use crate::header::Header;
+use crate::host::{self, Host};
 use crate::insn::Insn;
 use crate::program::{Fetched, Program};
 use crate::tile::Tiles;
@@ -86,6 +87,10 @@ pub struct Options {
     pub lenient_arg: bool,
     /// Whether groups of a parallel kernel may write general registers, with a warning.
     pub warn_gpr_writes: bool,
+    /// Whether headers may bind other numbers of tiles and scalars than their blocks take.
+    pub lenient_tiles: bool,
+    /// Whether a block marker in a linear body is illegal rather than its end.
+    pub strict_linear: bool,
     /// Whether L.BSTOP of older versions is executed as BSTOP.
     pub l_bstop: bool,
     /// Whether compares of body branches reject queue entries.
@@ -94,6 +99,10 @@ pub struct Options {
     pub conflicts: bool,
     /// Whether reads of queue entries that nothing was pushed to are reported.
     pub check: bool,
+    /// Whether a program that is not compiled may call the host.
+    pub calls: bool,
+    /// Instructions of a second, for programs that ask for the time.
+    pub clock: u64,
 }
 
 impl Default for Options {
@@ -111,10 +120,14 @@ impl Default for Options {
             lenient_dim: false,
             lenient_arg: false,
             warn_gpr_writes: false,
+            lenient_tiles: false,
+            strict_linear: false,
             l_bstop: false,
             strict_branches: false,
             conflicts: false,
             check: false,
+            calls: false,
+            clock: 100_000_000,
         }
     }
 }
@@ -126,6 +139,7 @@ impl Options {
             self.group_width = 1;
             self.region = Region::TakenPath;
             self.exports_import = true;
+            self.lenient_dim = true;
         }
         self
     }
@@ -145,6 +159,10 @@ pub struct Launch {
     pub demand: Vec<Range<u64>>,
     /// The options.
     pub options: Options,
+    /// The words of the command line of a compiled program, its name first.
+    pub command: Vec<String>,
+    /// What it can read from the console.
+    pub input: Vec<u8>,
 }
 
 /// The reason that a launch is refused.
@@ -164,7 +182,7 @@ pub enum LaunchError {
     Data(String),
 }
 
-/// Address and length of the stack.
+/// Address and length of the stack of a program that is not compiled.
 const STACK: (u64, u64) = (0x0f00_0000, 0x1_0000);
 
 /// The position of the machine relative to blocks.
@@ -275,7 +293,7 @@ pub struct State {
     pub(crate) phase: Phase,
     pub(crate) tiles: Tiles,
     pub(crate) saved: BTreeMap<u64, Saved>,
-    /// Ranges that handlers have not had mapped yet.
+    /// Ranges that have not been mapped yet; code in them is not fetched.
     pub(crate) demand: Vec<Range<u64>>,
     /// The trap that nothing can resume.
     pub(crate) dead: Option<Box<Trap>>,
@@ -288,11 +306,15 @@ pub struct State {
     /// Uses that are allowed but probably not intended.
     pub(crate) warnings: BTreeSet<&'static str>,
     pub(crate) issues: u64,
+    /// The line that a load has reserved.
+    pub(crate) reserved: Option<u64>,
+    /// Console, exit and memory on request.
+    pub host: Host,
 }
 
 impl State {
     pub(crate) fn new(program: &Program, launch: Launch) -> Result<Self, LaunchError> {
-        let Launch { mut memory, arguments, entry, demand, options } = launch;
+        let Launch { mut memory, arguments, entry, demand, options, command, input } = launch;
         let options = options.effective();
         if !options.group_width.is_power_of_two() || options.group_width > 64 {
             return Err(LaunchError::GroupWidth(options.group_width));
@@ -300,14 +322,13 @@ impl State {
         let mut gpr = [0; 24];
         let places = gpr[2..10].get_mut(..arguments.len());
         places.ok_or(LaunchError::Arguments(arguments.len()))?.copy_from_slice(&arguments);
-        map(&mut memory, ".text", program.base, &program.text, Permission::ReadOnly)?;
-        for (address, bytes) in &program.data {
-            map(&mut memory, ".data", *address, bytes, Permission::ReadWrite)?;
-        }
-        memory.map_at("stack", Addr(STACK.0), STACK.1, Permission::ReadWrite)?;
-        gpr[1] = STACK.0 + STACK.1;
+        place(&mut memory, program)?;
+        let process = program.process.as_ref();
+        let stack = if process.is_some() { host::STACK } else { STACK };
+        memory.map_at("stack", Addr(stack.0), stack.1, Permission::ReadWrite)?;
+        gpr[1] = stack.0 + stack.1;
         let pc = entry.unwrap_or(program.entry);
-        Ok(Self {
+        let mut state = Self {
             memory,
             options,
             slots: LaneSlots::default(),
@@ -329,7 +350,13 @@ impl State {
             unwritten_at: None,
             warnings: BTreeSet::new(),
             issues: 0,
-        })
+            reserved: None,
+            host: Host::new(process, options.calls, options.clock, input),
+        };
+        if let Some(process) = process {
+            state.prepare_stack(process, program.entry, &command);
+        }
+        Ok(state)
     }
 
     /// The status that the program has ended with.
@@ -375,18 +402,16 @@ impl State {
         self.conflicts.first
     }
 
-    /// Returns the findings of a checking run, a line each: a conflict of groups, reads of
-    /// unwritten entries, warnings.
+    /// Returns the findings of a checking run besides the conflict, a line each: reads of unwritten
+    /// entries, warnings.
     #[must_use]
     pub fn findings(&self) -> Vec<String> {
         let mut found: Vec<String> =
             self.warnings.iter().map(|w| format!("warning: {w}")).collect();
-        match self.conflicts.first {
-            Some(conflict) => found.push(format!("conflict: {conflict}")),
-            None if self.conflicts.incomplete => {
-                found.push("conflict: none found, but not all of a kernel's accesses were compared: they are too many".to_owned());
-            }
-            None => {}
+        if self.conflicts.first.is_none() && self.conflicts.incomplete {
+            let text = "conflict: none found, but not all of a kernel's accesses were compared: \
+                        they are too many";
+            found.push(text.to_owned());
         }
         if let (true, Some(pc)) = (self.options.check, self.unwritten_at) {
             let count = self.unwritten;
@@ -397,6 +422,30 @@ impl State {
         found
     }
 
+    /// Maps the range of the launch's `demand` that an address lies in: code there is fetched from
+    /// then on, other addresses become memory. Returns whether there is such a range, with room.
+    pub fn page_in(&mut self, address: u64) -> bool {
+        let Some(at) = self.demand.iter().position(|range| range.contains(&address)) else {
+            return false;
+        };
+        let range = self.demand.remove(at);
+        let mapped = self.memory.region_at(Addr(address)).is_some_and(Mapped::is_live);
+        let length = range.end - range.start;
+        mapped
+            || self
+                .memory
+                .map_at("mapped", Addr(range.start), length, Permission::ReadWrite)
+                .is_ok()
+    }
+
+    /// What runs in the body: the number of the group, its EXEC mask and its counters.
+    #[must_use]
+    pub fn group(&self) -> Option<(GroupId, WarpMask, [u64; 3])> {
+        let (body, group) = self.body_group()?;
+        let first = if body.linear { group.first % body.lb[0].max(1) } else { group.first };
+        Some((group.id, group.p, [first, group.lc1, group.lc2]))
+    }
+
     /// Instructions issued.
     #[must_use]
     pub fn issues(&self) -> u64 {
@@ -405,6 +454,9 @@ impl State {
 
     /// Returns the content of an address, under the options.
     pub(crate) fn fetch(&self, program: &Program, at: u64) -> Fetched {
+        if self.demand.iter().any(|range| range.contains(&at)) {
+            return Fetched::Unmapped(at);
+        }
         match program.fetch(at) {
             Fetched::Insn(insn) if insn.action == Action::LegacyStop => {
                 if self.options.l_bstop {
@@ -426,9 +478,9 @@ impl State {
     }
 
     /// Records a use by the running group, if conflicts are checked.
-    pub(crate) fn note(&mut self, shared: Shared, usage: Usage) {
+    pub(crate) fn note(&mut self, shared: Shared, usage: Usage, pc: u64) {
         if let Some(group) = self.checked_group() {
-            self.conflicts.note(shared, usage, group);
+            self.conflicts.note(shared, usage, (group, pc));
         }
     }
 
@@ -445,17 +497,32 @@ impl State {
     }
 }
 
-/// Maps bytes at an address; the region starts at the multiple of 16 below it.
-fn map(
-    memory: &mut MemoryMap,
-    name: &str,
-    address: u64,
-    bytes: &[u8],
-    permission: Permission,
-) -> Result<(), LaunchError> {
-    let start = address & !15;
-    let length = address - start + bytes.len() as u64;
-    memory.map_at(name, Addr(start), length, permission)?;
-    let written = memory.host_write(Addr(address), bytes);
-    written.map_err(|error| LaunchError::Data(error.to_string()))
+/// Maps code and data of a program. Regions start at multiples of 16, so that neighbours may share
+/// one: they are one region then, which can be written if one of them can.
+fn place(memory: &mut MemoryMap, program: &Program) -> Result<(), LaunchError> {
+    let code = program.code.iter().map(|c| (c.base, &c.bytes, c.bytes.len() as u64, false));
+    let data = program.data.iter().map(|d| (d.address, &d.bytes, d.size, d.writable));
+    let mut parts: Vec<_> = code.chain(data).collect();
+    parts.sort_by_key(|(address, ..)| *address);
+    let mut regions: Vec<(Range<u64>, bool)> = Vec::new();
+    for (address, _, size, writable) in &parts {
+        let range = address & !15..address.saturating_add(*size);
+        match regions.last_mut() {
+            Some((last, written)) if last.end > range.start => {
+                last.end = last.end.max(range.end);
+                *written |= writable;
+            }
+            _ => regions.push((range, *writable)),
+        }
+    }
+    for (range, writable) in regions {
+        let permission = if writable { Permission::ReadWrite } else { Permission::ReadOnly };
+        let name = if writable { ".data" } else { ".text" };
+        memory.map_at(name, Addr(range.start), range.end - range.start, permission)?;
+    }
+    for (address, bytes, ..) in parts {
+        let written = memory.host_write(Addr(address), bytes);
+        written.map_err(|error| LaunchError::Data(error.to_string()))?;
+    }
+    Ok(())
 }

@@ -4,9 +4,7 @@
 //! and `acre` continues where the trap was taken: state that is not in the snapshot (the mask, lane
 //! queues, counters, groups) is saved separately.
 
-use simt::memory::{Addr, Permission};
-
-use crate::action::{System, Transfer};
+use crate::action::{Maintenance, System, Transfer};
 use crate::insn::Insn;
 use crate::program::Program;
 use crate::regid::Reg;
@@ -34,6 +32,7 @@ impl State {
             System::Assert if self.scalar(insn.l) == 0 => {
                 return Err(Trap::plain(TrapNum::AssertFail, pc, "the asserted value is 0"));
             }
+            System::Acrc if self.serves(insn.imm) => self.serve(insn.imm),
             System::Acrc => {
                 let kind = insn.imm;
                 return Err(Trap::plain(TrapNum::ServiceCall, pc, format!("acrc {kind}")));
@@ -49,10 +48,27 @@ impl State {
                 self.set_ssr(insn.imm, new, pc)?;
                 self.write_scalar(insn.rd, old);
             }
+            System::Maintain(check) => Self::maintain(check, self.scalar(insn.l), pc)?,
             System::Assert | System::Fence => {}
         }
         self.advance(insn.length, Effect::None);
         Ok(())
+    }
+
+    /// Checks the operand of an instruction that maintains caches or translations: there are none,
+    /// so that it has no effect.
+    fn maintain(check: Maintenance, operand: u64, pc: u64) -> Result<(), Trap> {
+        let top = (operand as i64) >> 47;
+        match check {
+            Maintenance::Address if top != 0 && top != -1 => {
+                let error = format!("{operand:#x} is not an address of 48 bits");
+                Err(Trap { detail: error, ..Trap::translation(pc, operand) })
+            }
+            Maintenance::AddressSpace if operand >> 16 != 0 => {
+                Err(Trap::illegal(pc, "an address space has 16 bits"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn get_ssr(&self, id: i64) -> u64 {
@@ -128,7 +144,7 @@ impl State {
         for (index, value) in set {
             self.ssr.insert(id(index), value);
         }
-        let unmapped = trap.arg.filter(|_| trap.num == TrapNum::DataPageFault);
+        let unmapped = trap.arg.filter(|_| trap.is_page_fault());
         let phase = std::mem::replace(&mut self.phase, Phase::Between { pc: base, source: base });
         let saved = Saved { phase, t: self.t, u: self.u, fatal: trap.fatal, unmapped };
         self.saved.insert(ring, saved);
@@ -188,7 +204,8 @@ impl State {
             None => (self.t, self.u) = (t, u),
         }
         if let Some(address) = saved.unmapped {
-            self.map_on_demand(address);
+            // Without room the access faults again.
+            self.page_in(address);
         }
         self.phase = saved.phase;
         if let Phase::Block(block) = &mut self.phase {
@@ -197,21 +214,6 @@ impl State {
         self.ring = ring;
         self.set_cstate(ecstate);
         Ok(())
-    }
-
-    /// Maps the range that an address lies in, if the launch has named one: the handler has run
-    /// that would have set up its translation. Without room the access faults again.
-    fn map_on_demand(&mut self, address: u64) {
-        let Some(at) = self.demand.iter().position(|range| range.contains(&address)) else {
-            return;
-        };
-        let range = self.demand.remove(at);
-        let _ = self.memory.map_at(
-            "mapped",
-            Addr(range.start),
-            range.end - range.start,
-            Permission::ReadWrite,
-        );
     }
 
     /// Flags and rounding mode of CSTATE.

@@ -108,6 +108,12 @@ impl Trap {
         u64::from(self.arg.is_some()) << 62 | u64::from(self.cause) << 24 | self.num as u64
     }
 
+    /// Returns whether mapping its address can resolve it.
+    #[must_use]
+    pub fn is_page_fault(&self) -> bool {
+        matches!(self.num, TrapNum::DataPageFault | TrapNum::InstPageFault)
+    }
+
     /// The same, in a body.
     #[must_use]
     pub fn in_body(self) -> Self {
@@ -166,12 +172,18 @@ impl Trap {
         Self { fatal: true, bi: true, ..trap }
     }
 
-    pub(crate) fn fetch(tpc: u64) -> Self {
-        Self::new(TrapNum::InstPageFault, 0, Some(tpc), tpc, format!("no code at {tpc:#x}"))
+    /// No code at `at`, where the instruction at `tpc` starts or goes on.
+    pub(crate) fn fetch(tpc: u64, at: u64) -> Self {
+        Self::new(TrapNum::InstPageFault, 0, Some(at), tpc, format!("no code at {at:#x}"))
     }
 
     pub(crate) fn data(tpc: u64, address: u64, error: &AccessError) -> Self {
         Self::new(TrapNum::DataPageFault, 0, Some(address), tpc, error.to_string())
+    }
+
+    /// An address that cannot be translated.
+    pub(crate) fn translation(tpc: u64, address: u64) -> Self {
+        Self::new(TrapNum::DataPageFault, 0, Some(address), tpc, "")
     }
 
     pub(crate) fn align(tpc: u64, address: u64, size: u64) -> Self {

@@ -10,7 +10,7 @@ use simt::mask::WarpMask;
 use simt::observe::{Events, Issue, Observer, Pc};
 use simt::slots::{Domain, IssueLanes};
 
-use crate::action::{Alu, Convert, Float, Reduce, Shuffle, VOp};
+use crate::action::{Alu, Convert, Float, Reduce, Shuffle, Simt, VOp};
 use crate::body::Stop;
 use crate::compute::{
     FloatType, alu, bit_field, divide, extend, float_op, float_to_float, float_to_int,
@@ -72,7 +72,7 @@ impl State {
         let lanes = self.lanes(i, op, &ops);
         legal(op, &ops, lanes.vector).map_err(|why| illegal(why.to_owned()))?;
         self.count_unwritten(&ops, pc);
-        self.note_export(op, &ops);
+        self.note_export(op, &ops, pc);
         match op {
             VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop => {
                 self.execute_memory(i, op, &ops, lanes, pc, observer)?;
@@ -98,15 +98,15 @@ impl State {
 
     /// Records an export. That of a parallel kernel is the last group's, or a reduction over
     /// groups.
-    fn note_export(&mut self, op: VOp, ops: &Operands) {
+    fn note_export(&mut self, op: VOp, ops: &Operands, pc: u64) {
         let Some(Place::Ro(index)) = ops.dest.map(|d| d.place) else { return };
         let usage = match op {
             // The order of groups affects the rounding.
             VOp::Reduce(Reduce::FAdd) => Usage::Update(None),
             VOp::Reduce(op) => Usage::Update(Some(Commuting::Reduction(op))),
-            _ => Usage::Write,
+            _ => Usage::Write(None),
         };
-        self.note(Shared::Export(index), usage);
+        self.note(Shared::Export(index), usage, pc);
     }
 
     /// Returns the lanes on which an instruction runs.
@@ -119,13 +119,7 @@ impl State {
             Reg::Lc(_) => body.linear,
             _ => false,
         };
-        let sources = [ops.l, ops.r, ops.a];
-        let producer = is_compare(op) && ops.dest.is_some_and(|d| d.place == Place::P);
-        let vector = sources.iter().flatten().any(own)
-            || ops.dest.is_some_and(|d| matches!(d.place, Place::Lane(_)))
-            || i.lane_term
-            || producer
-            || matches!(op, VOp::Reduce(_) | VOp::Shuffle(..) | VOp::Psel);
+        let vector = is_lane_wise(i, op, ops, own);
         let valid = group.valid;
         let on = match (vector, self.options.replay) {
             (false, _) => WarpMask::first(1),
@@ -460,8 +454,37 @@ fn is_compare(op: VOp) -> bool {
     matches!(op, VOp::Test(_) | VOp::Float(Float::Compare(..)))
 }
 
+/// Returns whether an instruction runs on lanes rather than once for the group; `own` says whether
+/// a source differs by lane.
+fn is_lane_wise(i: &Insn, op: VOp, ops: &Operands, own: impl Fn(&Source) -> bool) -> bool {
+    let producer = is_compare(op) && ops.dest.is_some_and(|d| d.place == Place::P);
+    [ops.l, ops.r, ops.a].iter().flatten().any(own)
+        || ops.dest.is_some_and(|d| matches!(d.place, Place::Lane(_)))
+        || i.lane_term
+        || producer
+        || matches!(op, VOp::Reduce(_) | VOp::Shuffle(..) | VOp::Psel)
+}
+
+/// Returns the reason that an instruction traps wherever it runs in a kernel of this kind, whose
+/// header binds this many source and destination tiles.
+pub(crate) fn never_runs(
+    i: &Insn,
+    op: VOp,
+    simt: Simt,
+    tiles: (usize, usize),
+) -> Option<&'static str> {
+    let ops = operands(i, op);
+    let own = |source: &Source| matches!(source.reg, Reg::Lane { .. } | Reg::Lc(0));
+    let vector = is_lane_wise(i, op, &ops, own);
+    let memory =
+        matches!(op, VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop);
+    let base = crate::vmem::base(i, op, &ops).map(|b| b.reg);
+    let target = if memory { crate::vmem::target(op, base, simt, tiles).err() } else { None };
+    legal(op, &ops, vector).err().or(target)
+}
+
 /// Decodes the operands. The table has only legal codes.
-fn operands(i: &Insn, op: VOp) -> Operands {
+pub(crate) fn operands(i: &Insn, op: VOp) -> Operands {
     let stores = matches!(op, VOp::Store(..)) || matches!(op, VOp::Atomic(_, _, false));
     let third = match op {
         VOp::Madd | VOp::Csel | VOp::Psel | VOp::Shuffle(_, false) => true,

@@ -8,7 +8,7 @@ use simt::mask::WarpMask;
 use simt::memory::{AccessKind, Space};
 use simt::observe::{Access, Events, Observer, Pc};
 
-use crate::action::VOp;
+use crate::action::{Simt, VOp};
 use crate::body::Stop;
 use crate::compute::{extend, ones};
 use crate::conflict::{Commuting, Shared, Usage};
@@ -64,7 +64,7 @@ impl State {
             _ => AccessKind::Atomic,
         };
         self.check_lanes(target, kind, &at, size, lanes.on, pc)?;
-        self.note_lanes(target, usage(op, ops), &at, size, lanes.on);
+        self.note_lanes(target, op, ops, &at, size, lanes.on, pc);
         if let Target::Global = target {
             self.tell(kind, &at, size, lanes.on, pc, observer);
         }
@@ -73,36 +73,13 @@ impl State {
 
     fn target(&self, op: VOp, base: Option<Source>) -> Result<Target, &'static str> {
         let Some((body, _)) = self.body_group() else { return Err("no kernel runs") };
-        let (bridged, store) = match op {
-            VOp::Load(_, _, bridged) => (bridged, false),
-            VOp::Store(_, _, bridged) => (bridged, true),
-            // Atomics and queues are global, which a tile base is not.
-            _ => {
-                let tile = matches!(base.map(|b| b.reg), Some(Reg::TileIn(_) | Reg::TileOut(_)));
-                return if tile || body.simt.is_linear() {
-                    Err("atomics and queues are in global memory")
-                } else {
-                    Ok(Target::Global)
-                };
-            }
-        };
-        if bridged && body.simt.is_linear() {
-            return Err("a bridged access in a body that has tile memory only");
-        }
-        match base.map(|b| b.reg) {
-            Some(Reg::Ri(_)) if bridged => Ok(Target::Global),
-            _ if bridged => Err("the base of a bridged access is an import"),
-            Some(Reg::TileIn(_)) if store => Err("a store to a source tile"),
-            Some(Reg::TileIn(i)) => {
-                let tile = body.inputs.get(usize::from(i)).copied();
-                tile.map(Target::Tile).ok_or("the header binds no such source tile")
-            }
-            Some(Reg::TileOut(i)) => {
-                let tile = body.outputs.get(usize::from(i)).copied();
-                tile.map(Target::Tile).ok_or("the header binds no such destination tile")
-            }
-            _ => Err("the base of a local access is a tile"),
-        }
+        let tiles = (body.inputs.len(), body.outputs.len());
+        let bound = target(op, base.map(|b| b.reg), body.simt, tiles)?;
+        Ok(match bound {
+            Bound::Global => Target::Global,
+            Bound::Input(i) => Target::Tile(body.inputs.get(i).copied().unwrap_or(0)),
+            Bound::Output(i) => Target::Tile(body.outputs.get(i).copied().unwrap_or(0)),
+        })
     }
 
     /// Base, lane term and index; for tiles the offset.
@@ -188,24 +165,31 @@ impl State {
     }
 
     /// Records the bytes that lanes use, if conflicts are checked.
+    #[allow(clippy::too_many_arguments, reason = "what an access consists of")]
     fn note_lanes(
         &mut self,
         target: Target,
-        usage: Usage,
+        op: VOp,
+        ops: &Operands,
         at: &[u64; LANES],
         size: u64,
         on: WarpMask,
+        pc: u64,
     ) {
         if self.checked_group().is_none() {
             return;
         }
+        let data = if ops.a.is_some() { ops.a } else { ops.l };
         for lane in on {
-            for byte in at[lane]..at[lane].saturating_add(size) {
+            let value = self.value(data, lane).to_le_bytes();
+            for offset in 0..size {
+                let byte = at[lane].wrapping_add(offset);
                 let shared = match target {
                     Target::Global => Shared::Memory(byte),
                     Target::Tile(id) => Shared::Tile(id, byte),
                 };
-                self.note(shared, usage);
+                let stored = value.get(offset as usize).copied();
+                self.note(shared, usage(op, ops, stored), pc);
             }
         }
     }
@@ -291,7 +275,7 @@ impl State {
             // The first lane gets the first entry: the order of groups matters.
             let mut at = [0; LANES];
             at[lane] = queue;
-            self.note_lanes(Target::Global, Usage::Update(None), &at, 8, WarpMask::lane(lane));
+            self.note_lanes(Target::Global, op, ops, &at, 8, WarpMask::lane(lane), pc);
             let result = if push {
                 self.queue_push(pc, queue, value, &mut undo)
             } else {
@@ -361,10 +345,10 @@ impl State {
 
 /// Returns how an access uses its bytes. The order of atomics is visible in the values that they
 /// return.
-fn usage(op: VOp, ops: &Operands) -> Usage {
+fn usage(op: VOp, ops: &Operands, stored: Option<u8>) -> Usage {
     match op {
         VOp::Load(..) => Usage::Read,
-        VOp::Store(..) => Usage::Write,
+        VOp::Store(..) => Usage::Write(stored),
         VOp::Atomic(op, _, result) => {
             let dropped = ops.dest.is_none_or(|d| matches!(d.place, Place::None(_)));
             Usage::Update((!result || dropped).then_some(Commuting::Atomic(op)))
@@ -373,8 +357,55 @@ fn usage(op: VOp, ops: &Operands) -> Usage {
     }
 }
 
+/// The memory that an access addresses, in terms of the header.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound {
+    Global,
+    Input(usize),
+    Output(usize),
+}
+
+/// Returns the memory that an access of a kernel addresses, whose header binds this many source and
+/// destination tiles.
+///
+/// # Errors
+/// The reason that it addresses none.
+pub(crate) fn target(
+    op: VOp,
+    base: Option<Reg>,
+    simt: Simt,
+    (inputs, outputs): (usize, usize),
+) -> Result<Bound, &'static str> {
+    let (bridged, store) = match op {
+        VOp::Load(_, _, bridged) => (bridged, false),
+        VOp::Store(_, _, bridged) => (bridged, true),
+        // Atomics and queues are global, which a tile base is not.
+        _ => {
+            let tile = matches!(base, Some(Reg::TileIn(_) | Reg::TileOut(_)));
+            return if tile || simt.is_linear() {
+                Err("atomics and queues are in global memory")
+            } else {
+                Ok(Bound::Global)
+            };
+        }
+    };
+    if bridged && simt.is_linear() {
+        return Err("a bridged access in a body that has tile memory only");
+    }
+    match base {
+        Some(Reg::Ri(_)) if bridged => Ok(Bound::Global),
+        _ if bridged => Err("the base of a bridged access is an import"),
+        Some(Reg::TileIn(_)) if store => Err("a store to a source tile"),
+        Some(Reg::TileIn(i)) if usize::from(i) < inputs => Ok(Bound::Input(i.into())),
+        Some(Reg::TileIn(_)) => Err("the header binds no such source tile"),
+        Some(Reg::TileOut(i)) if usize::from(i) < outputs => Ok(Bound::Output(i.into())),
+        Some(Reg::TileOut(_)) => Err("the header binds no such destination tile"),
+        _ => Err("the base of a local access is a tile"),
+    }
+}
+
 /// The address base: the right source in stores with an immediate, else the left one.
-fn base(i: &Insn, op: VOp, ops: &Operands) -> Option<Source> {
+pub(crate) fn base(i: &Insn, op: VOp, ops: &Operands) -> Option<Source> {
     match op {
         VOp::Store(..) if i.has_imm => ops.r,
         _ => ops.l,

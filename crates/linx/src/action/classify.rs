@@ -6,8 +6,8 @@ use isa::table::Form;
 use simt::arith::Cmp;
 
 use super::{
-    Action, Alu, Bits, Branch, Convert, Descriptor, Float, Marker, Reduce, Rmw, SOp, Shuffle, Simt,
-    System, Template, Test, Transfer, VOp,
+    Action, Alu, Bits, Branch, Convert, Descriptor, Float, Maintenance, Marker, Reduce, Rmw, SOp,
+    Shuffle, Simt, System, Template, Test, Transfer, VOp,
 };
 use scalar::{scalar, scalar_reason};
 
@@ -22,9 +22,10 @@ pub(super) fn classify(form: &Form) -> Action {
         "template" => match name {
             "mcopy" => Action::Template(Template::MCopy),
             "mset" => Action::Template(Template::MSet),
-            "fentry" | "fexit" | "fret.ra" | "fret.stk" => {
-                Action::None("where the registers lie in the frame is not specified")
-            }
+            "fentry" => Action::Template(Template::FEntry),
+            "fexit" => Action::Template(Template::FExit),
+            "fret.ra" => Action::Template(Template::FRetRa),
+            "fret.stk" => Action::Template(Template::FRetStk),
             _ => Action::None("needs rings and saved contexts that are not specified"),
         },
         "sys" => system(name),
@@ -273,8 +274,11 @@ fn system(name: &str) -> Action {
         "ssrswap" => System::SsrSwap,
         "fence.d" | "fence.i" => System::Fence,
         "setc.tgt" => return Action::Scalar(SOp::SetTgt),
-        "lsrget" => return Action::None("its registers are not specified"),
+        // The formal model reads the system register of this number.
+        "lsrget" => System::SsrGet,
+        "tlb.iv" | "tlb.iav" => System::Maintain(Maintenance::Address),
+        "tlb.ia" => System::Maintain(Maintenance::AddressSpace),
         "bse" | "bwe" | "bwi" | "bwt" => return Action::None("needs other cores and interrupts"),
-        _ => return Action::None("there are no caches and no translation"),
+        _ => System::Maintain(Maintenance::Unchecked),
     })
 }

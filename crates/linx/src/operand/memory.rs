@@ -2,8 +2,9 @@
 
 use isa::asm::{Cursor, Fail, OperandSlot, OperandValue, Relation};
 
-use super::register::scalar_register;
+use super::register::{Implied, scalar_register};
 use super::{LinxOperands, Out, Read, set};
+use crate::encoding::Conventions;
 use crate::regid::Codec;
 
 /// `<<n`, 0 if it is absent.
@@ -29,7 +30,7 @@ pub(super) fn vector_modified(
     cursor: &mut Cursor<'_>,
     out: Out<'_>,
 ) -> Read {
-    set(out, 0, this.source(cursor, false)?);
+    set(out, 0, this.source(cursor, Implied::integer(slot))?);
     set(out, 1, if cursor.eat(invert(slot)) { 3 } else { 0 });
     let mark = cursor.mark();
     let amount = shift_amount(cursor)?;
@@ -51,10 +52,15 @@ pub(super) fn modifier(kind: &str, code: i64) -> &'static str {
     }
 }
 
-pub(super) fn modified(slot: OperandSlot<'_>, cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
+pub(super) fn modified(
+    conventions: Conventions,
+    slot: OperandSlot<'_>,
+    cursor: &mut Cursor<'_>,
+    out: Out<'_>,
+) -> Read {
     set(out, 0, scalar_register(cursor)?);
     let found = (1..4).find(|&code| cursor.eat(modifier(slot.kind, code)));
-    set(out, 1, found.unwrap_or(0));
+    set(out, 1, conventions.code(found.unwrap_or(0)));
     if out.len() > 2 {
         set(out, 2, shift_amount(cursor)?);
     }
@@ -106,9 +112,12 @@ pub(super) fn memory(
     if cursor.eat(",") {
         lane = eat_lane(cursor, k)?;
         if !lane || cursor.eat(",") {
-            index = this.source(cursor, false)?;
+            index = this.source(cursor, Implied::Index)?;
             let mark = cursor.mark();
-            amount = shift_amount(cursor)?;
+            // Without a shift, the index of a store is that of an element, as upstream writes it.
+            if slot.kind != "mems" || cursor.rest().starts_with("<<") {
+                amount = shift_amount(cursor)?;
+            }
             if slot.kind == "mems" && amount < k {
                 let message = format!("the index of this store is shifted by {k} at least");
                 return Err(cursor.fail_from(mark, "linx::index-shift", message));

@@ -1,6 +1,6 @@
 //! Registers: those of the 64-bit forms in both codecs, the 5-bit codes, system registers.
 
-use isa::asm::{Cursor, Fail, OperandValue, Relation};
+use isa::asm::{Cursor, Fail, OperandSlot, OperandValue, Relation};
 use isa::table::Kind;
 
 use super::{Out, Read, set};
@@ -20,7 +20,50 @@ pub(super) fn register<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a str, Option<u
     Ok((name, entry))
 }
 
-pub(super) fn source(cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> {
+/// The type of an operand whose text leaves it out, as texts of v0.3 do: it follows from the
+/// instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Implied {
+    /// Singles.
+    Float,
+    /// Lanes of this width letter, signed; scalars of 64 bits.
+    Integer(char),
+    /// Scalars of 64 bits, lanes of 32.
+    Index,
+}
+
+impl Implied {
+    /// Of an integer form: the size of what it accesses, else 32 bits.
+    pub(super) fn integer(slot: OperandSlot<'_>) -> Self {
+        let size = slot.form.attribute("k").and_then(|k| k.parse::<usize>().ok());
+        Self::Integer(size.and_then(|k| "bhwd".chars().nth(k)).unwrap_or('w'))
+    }
+
+    fn suffix(self, name: &str) -> String {
+        let lane = HANDS.contains(&name);
+        match self {
+            Self::Float => "fs".to_owned(),
+            Self::Integer(width) if lane => format!("s{width}"),
+            Self::Index if lane => "sw".to_owned(),
+            _ if name.starts_with("lc") || name.starts_with("lb") => "ud".to_owned(),
+            _ => "sd".to_owned(),
+        }
+    }
+
+    /// The width of a destination.
+    fn width(self, name: &str) -> String {
+        match self {
+            Self::Integer(width) if HANDS.contains(&name) => width.to_string(),
+            _ => "d".to_owned(),
+        }
+    }
+}
+
+/// The lane queues.
+const HANDS: [&str; 4] = ["vt", "vu", "vm", "vn"];
+
+pub(super) fn source(cursor: &mut Cursor<'_>, implied: Implied) -> Result<i64, Fail> {
+    let float = implied == Implied::Float;
     let mark = cursor.mark();
     let (name, entry) = register(cursor)?;
     let reuse = cursor.eat_prefix(".reuse");
@@ -39,8 +82,11 @@ pub(super) fn source(cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> 
             }
             _ => cursor.back_to(mark),
         }
-    } else if matches!(code & 0x7f, 0x5c | 0x5f) {
+    } else if matches!(code & 0x7f, 0x5c | 0x5f) && !float {
         return Ok(code);
+    } else {
+        let bits = regid::type_code(&implied.suffix(&name.to_ascii_lowercase()));
+        return Ok(code | bits.unwrap_or(0));
     }
     Err(cursor.expected(if float { "a type: .fd .fs or .fh" } else { "a type such as .sw or .ud" }))
 }
@@ -73,7 +119,7 @@ pub(super) fn untyped(
     Ok(code)
 }
 
-pub(super) fn dest(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+pub(super) fn dest(cursor: &mut Cursor<'_>, implied: Implied) -> Result<i64, Fail> {
     let mark = cursor.mark();
     let (name, entry) = register(cursor)?;
     let width = if cursor.eat_prefix(".") {
@@ -83,7 +129,14 @@ pub(super) fn dest(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     } else {
         None
     };
-    regid::dest_code(&name.to_ascii_lowercase(), entry, width.as_deref()).ok_or_else(|| {
+    let name = name.to_ascii_lowercase();
+    let code = match (&width, entry) {
+        (None, None) if !matches!(name.as_str(), "p" | "zero") => {
+            regid::dest_code(&name, None, Some(&implied.width(&name)))
+        }
+        _ => regid::dest_code(&name, entry, width.as_deref()),
+    };
+    code.ok_or_else(|| {
         cursor.back_to(mark);
         cursor.expected("a destination such as vt.w, t.d, ro0.d or p")
     })

@@ -117,9 +117,13 @@ fn tile_kernels() {
             let source = format!(
                 "_start: {marker}\nB.TEXT body\nB.IOR [a0],[]\nC.B.DIMI 1, ->lb0\nC.BSTART.STD\nebreak 0\nbody: v.addi zero.ud, 1, ->t.d\nhere: {text}\nend: C.BSTOP\n"
             );
-            let (_, trap) = run(&source, &[vec![0; 16]], Options::default());
+            let options = Options { strict_linear: true, ..Options::default() };
+            let (_, trap) = run(&source, &[vec![0; 16]], options);
             let trap = trap.expect("a trap");
             assert_eq!((trap.trapno(), trap.bi), (0x4000_0001_0000_0004, true), "{marker}: {text}");
+            // A marker ends the body unless the option makes it illegal.
+            let (_, trap) = run(&source, &[vec![0; 16]], Options::default());
+            assert_eq!(trap.is_none(), text.starts_with("BSTART"), "{marker}: {text}");
         }
     }
 }
@@ -263,5 +267,62 @@ fn coupled_blocks() {
     ];
     for marker in ["C.BSTART.STD", "BSTART.FP FALL", "C.BSTART.SYS FALL"] {
         assert_eq!(execute(marker, &all), None, "{marker}");
+    }
+}
+
+/// Headers that bind too much, too little or to the wrong place: family 5 (tiles) or 4 (scalars),
+/// detail 0 for what is missing and 2 for what must not be there. The option takes what is too
+/// much.
+#[test]
+fn exact_bindings() {
+    let header = |marker: &str, descriptors: &str, lenient_tiles: bool| {
+        let source = format!(
+            "_start: C.BSTART.STD\nc.movi 1, ->a3\n\
+             BSTART.TLOAD FP32\nB.ARG NORM.normal\nB.IOR [a0],[]\nB.IOTI [], last ->t<512B>\n\
+             BSTART.{marker}\nC.B.DIMI 2, ->lb0\nC.B.DIMI 2, ->lb1\nC.B.DIMI 2, ->lb2\n\
+             {descriptors}\nC.BSTART.STD\nebreak 0\n"
+        );
+        let options = Options { lenient_tiles, ..Options::default() };
+        let (_, trap) = run(&source, &[vec![0; 512]], options);
+        trap.map(|t| (t.trapno(), t.arg.unwrap_or(0)))
+    };
+    let format = 0x4000_0002_0000_0005;
+    let (missing_tile, surplus_tile, missing_scalar) = (5, 0x205, 4);
+    let arg = "B.ARG NORM.normal";
+    let cases = [
+        ("TMATMUL FP32", "B.IOTI [t#1, t#1], last ->acc<512B>", None),
+        ("TMATMUL FP32", "B.IOTI [t#1, t#1], last ->t<512B>", Some(surplus_tile)),
+        ("TMATMUL FP32", "B.IOTI [t#1, t#1], last", Some(missing_tile)),
+        ("TMATMUL FP32", "B.IOTI [t#1], last ->acc<512B>", Some(missing_tile)),
+        ("TEPL TADD, FP32", "B.IOTI [t#1, t#1], last ->u<512B>", None),
+        ("TEPL TADD, FP32", "B.IOTI [t#1, t#1]\nB.IOTI [t#1], last ->u<512B>", Some(surplus_tile)),
+        (
+            "TEPL TADD, FP32",
+            "B.IOTI [t#1, t#1] ->t<512B>\nB.IOTI [], last ->u<512B>",
+            Some(surplus_tile),
+        ),
+        ("TEPL TRELU, FP32", "B.IOTI [t#1, t#1], last ->u<512B>", Some(surplus_tile)),
+        ("TEPL TADDS, FP32", "B.IOR [a3],[]\nB.IOTI [t#1], last ->u<512B>", None),
+        (
+            "TEPL TADDS, FP32",
+            "B.IOR [a3],[]\nB.IOTI [t#1, t#1], last ->u<512B>",
+            Some(surplus_tile),
+        ),
+        ("TEPL TADDS, FP32", "B.IOR [],[a3]\nB.IOTI [t#1], last ->u<512B>", Some(missing_scalar)),
+        ("TEPL TEXPANDS, FP32", "B.IOR [a3],[]\nB.IOTI [t#1], last ->u<512B>", Some(surplus_tile)),
+        ("TLOAD FP32", "B.IOR [a0],[]\nB.IOTI [t#1], last ->u<512B>", Some(surplus_tile)),
+        ("TSTORE FP32", "B.IOR [a0],[]\nB.IOTI [t#1], last", None),
+        ("TSTORE FP32", "B.IOR [a0],[]\nB.IOTI [t#1], last ->u<512B>", Some(surplus_tile)),
+        ("ACCCVT FP32", "B.IOR [a3],[]\nB.IOTI [], last ->u<512B>", Some(0x105)),
+        ("TMOV FP32", "B.IOTI [t#1] ->u<512B>", Some(surplus_tile)),
+        ("TMOV FP32", "B.IOTI [], last\nB.IOTI [t#1], last ->u<512B>", Some(surplus_tile)),
+    ];
+    for (marker, descriptors, wanted) in cases {
+        let descriptors = format!("{arg}\n{descriptors}");
+        let wanted = wanted.map(|arg| (format, arg));
+        assert_eq!(header(marker, &descriptors, false), wanted, "{marker}: {descriptors}");
+        if wanted == Some((format, surplus_tile)) {
+            assert_eq!(header(marker, &descriptors, true), None, "{marker}: {descriptors}");
+        }
     }
 }

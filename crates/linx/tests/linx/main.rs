@@ -6,6 +6,7 @@ mod common;
 mod conform;
 mod damaged;
 mod descriptors;
+mod elf;
 mod encoding;
 mod engine;
 mod rows;

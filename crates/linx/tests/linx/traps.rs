@@ -175,9 +175,7 @@ fn a_body_fetch_trap_is_final() {
 fn illegal_instructions() {
     let scalar =
         |text: &str| format!("_start: C.BSTART.STD\nhere: {text}\nC.BSTART.STD\nebreak 0\n");
-    for text in
-        ["b.nz .+4", "v.addi zero.ud, 1, ->t.d", "hl.ccat a0, a1, 3, ->a0, a1", ".half 0xfffe"]
-    {
+    for text in ["b.nz .+4", "v.addi zero.ud, 1, ->t.d", "hl.qpop a0, ->a0, a1", ".half 0xfffe"] {
         expect(&scalar(text), ILLEGAL, "here", false);
     }
     for text in [

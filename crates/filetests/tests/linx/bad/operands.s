@@ -5,8 +5,8 @@
 #| error[asm::syntax]: expected a type such as .sw or .ud
 #|   --> operands.s:88:21
 #|    |
-#| 88 | body:   v.add   vt#1, vu#1.sw, ->vt.w
-#|    |                     ^ not understood
+#| 88 | body:   v.add   vt#1.qq, vu#1.sw, ->vt.w
+#|    |                     ^^^ not understood
 #|
 #| error[asm::syntax]: expected a kernel register such as vt#1, ri0, lc0, t#1 or p
 #|   --> operands.s:89:17
@@ -85,7 +85,7 @@
 #|     = help: there is `v.add`
 _start: C.BSTART.STD
         ebreak  0
-body:   v.add   vt#1, vu#1.sw, ->vt.w
+body:   v.add   vt#1.qq, vu#1.sw, ->vt.w
         v.add   vt#5.sw, vu#1.sw, ->vt.w
         v.add   a0.sw, vu#1.sw, ->vt.w
         v.add   vt#1.sw, vu#1.sw, ->ri0.w

@@ -3,13 +3,14 @@
 #: run: --option check=on
 #: fails 3:
 #| error[assert-fail]: ASSERT_FAIL: the asserted value is 0 (TRAPNO 0x0000000000000034, TRAPARG0 not valid, BI 1, TPC 0x10026)
-#|   --> assert-in-body.s:23:9
+#|   --> assert-in-body.s:24:9
 #|    |
-#| 23 | here:   assert  zero
+#| 24 | here:   assert  zero
 #|    |         ^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x0000000000000034, TRAPNUM 52, CAUSE 0x0, TRAPARG0 not valid, BI 1, TPC 0x10026
 #|    = note: in group 0, lanes {}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 _start: C.BSTART.STD
         hl.liu  out, ->a0
         BSTART.MSEQ 0

@@ -3,13 +3,14 @@
 #: run: --option check=on
 #: fails 3:
 #| error[body-fetch]: E_BLOCK(EC_BFETCH): the target is outside the body (TRAPNO 0x4000000300000005, TRAPARG0 0x10028, BI 1, TPC 0x10026)
-#|   --> body-branch-middle.s:23:9
+#|   --> body-branch-middle.s:24:9
 #|    |
-#| 23 | here:   b.nz    here+2
+#| 24 | here:   b.nz    here+2
 #|    |         ^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000300000005, TRAPNUM 5, CAUSE 0x300, TRAPARG0 0x10028, BI 1, TPC 0x10026
 #|    = note: in group 0, lanes {}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 _start: C.BSTART.STD
         hl.liu  out, ->a0
         BSTART.MSEQ 0

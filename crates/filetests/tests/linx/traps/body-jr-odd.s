@@ -3,13 +3,14 @@
 #: run: --option check=on
 #: fails 3:
 #| error[body-fetch]: E_BLOCK(EC_BFETCH): the target is misaligned (TRAPNO 0x4000000300000005, TRAPARG0 0x10029, BI 1, TPC 0x1002e)
-#|   --> body-jr-odd.s:25:9
+#|   --> body-jr-odd.s:26:9
 #|    |
-#| 25 | here:   jr      u#1, 0
+#| 26 | here:   jr      u#1, 0
 #|    |         ^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000300000005, TRAPNUM 5, CAUSE 0x300, TRAPARG0 0x10029, BI 1, TPC 0x1002e
 #|    = note: in group 0, lanes {}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 _start: C.BSTART.STD
         hl.liu  out, ->a0
         BSTART.MSEQ 0

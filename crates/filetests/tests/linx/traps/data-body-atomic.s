@@ -3,13 +3,14 @@
 #: run: --option check=on
 #: fails 3:
 #| error[data-page-fault]: E_DATA(DATA_PAGE_FAULT): 4-byte atomic at 0x0 dereferences a null pointer (TRAPNO 0x4000000000000023, TRAPARG0 0x0, BI 1, TPC 0x1002e)
-#|   --> data-body-atomic.s:25:9
+#|   --> data-body-atomic.s:26:9
 #|    |
-#| 25 | here:   v.sw.add [vu#1], lc0.uw
+#| 26 | here:   v.sw.add [vu#1], lc0.uw
 #|    |         ^^^^^^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000000000023, TRAPNUM 35, CAUSE 0x0, TRAPARG0 0x0, BI 1, TPC 0x1002e
 #|    = note: in group 0, lanes {0-3}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 #|    = help: the option `map` can make an address good and go on
 _start: C.BSTART.STD
         hl.liu  out, ->a0

@@ -3,13 +3,14 @@
 #: run: --option check=on
 #: fails 3:
 #| error[data-page-fault]: E_DATA(DATA_PAGE_FAULT): 4-byte store at 0x20100000 is not in any allocation; it is 286195712 bytes past the end of "stack" (65536 bytes at 0xf000000) (TRAPNO 0x4000000000000023, TRAPARG0 0x20100000, BI 1, TPC 0x10026)
-#|   --> data-body-store.s:24:9
+#|   --> data-body-store.s:25:9
 #|    |
-#| 24 | here:   v.sw.brg lc0.uw, [ri0, lc0.ud<<29]
+#| 25 | here:   v.sw.brg lc0.uw, [ri0, lc0.ud<<29]
 #|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000000000023, TRAPNUM 35, CAUSE 0x0, TRAPARG0 0x20100000, BI 1, TPC 0x10026
 #|    = note: in group 0, lanes {1-3}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 #|    = help: the option `map` can make an address good and go on
 _start: C.BSTART.STD
         hl.liu  out, ->a0

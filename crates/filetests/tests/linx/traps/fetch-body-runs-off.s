@@ -6,6 +6,7 @@
 #|  |
 #|  = note: TRAPNO 0x4000000000000021, TRAPNUM 33, CAUSE 0x0, TRAPARG0 0x1001a, BI 1, TPC 0x1001a
 #|  = note: in group 0, lanes {}
+#|  = note: p 0x1 (1 lanes on), lc0 from 0, lc1 0, lc2 0
 _start: C.BSTART.STD
         BSTART.MSEQ 0
         B.TEXT  body

@@ -3,13 +3,14 @@
 #: run: --option check=on
 #: fails 3:
 #| error[illegal-instruction]: ILLEGAL_INST: this system instruction is closed in a body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-fence-in-body.s:23:9
+#|   --> illegal-fence-in-body.s:24:9
 #|    |
-#| 23 | here:   fence.d 0, 0
+#| 24 | here:   fence.d 0, 0
 #|    |         ^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026
 #|    = note: in group 0, lanes {}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 _start: C.BSTART.STD
         hl.liu  out, ->a0
         BSTART.MSEQ 0

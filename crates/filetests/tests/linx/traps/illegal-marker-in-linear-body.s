@@ -1,15 +1,16 @@
-# A block marker in a linear body.
+# A block marker in a linear body, where the option makes it illegal.
 #: machine: linx
-#: run: --option check=on
+#: run: --option check=on --option linear-end=illegal
 #: fails 3:
 #| error[illegal-instruction]: ILLEGAL_INST: a block marker in a linear body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-marker-in-linear-body.s:23:9
+#|   --> illegal-marker-in-linear-body.s:24:9
 #|    |
-#| 23 | here:   C.BSTART.STD
+#| 24 | here:   C.BSTART.STD
 #|    |         ^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026
 #|    = note: in group 0, lanes {}
+#|    = note: p 0xf (4 lanes on), lc0 from 0, lc1 0, lc2 0
 _start: C.BSTART.STD
         hl.liu  out, ->a0
         BSTART.VPAR 0

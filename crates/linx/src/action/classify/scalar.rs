@@ -8,29 +8,43 @@ use super::{access, alu, bits, float, rmw, test};
 /// The reason that a scalar form does not execute.
 pub(super) fn scalar_reason(name: &str) -> &'static str {
     match name {
-        n if n.starts_with("lr.") || n.starts_with("sc.") => {
-            "what a store conditional returns is not specified"
-        }
-        n if n.starts_with("hl.cas") => "the order of its operands is not specified",
         n if n.starts_with("hl.q") => "queues of the manager are not specified",
-        n if n.ends_with(".po")
-            || n.ends_with(".pr")
-            || n.ends_with("upo")
-            || n.ends_with("upr") =>
-        {
-            "which address an indexed access writes back is not specified"
-        }
-        n if n.contains("prf") => "an address written by a prefetch is not specified",
-        n if n.ends_with('p') || n.ends_with("p.u") => {
-            "the order of a pair in memory is not specified"
-        }
         _ => "its result is not specified",
+    }
+}
+
+/// log2 of the size that a suffix names.
+fn size(letter: Option<char>) -> Option<u8> {
+    "bhwd".find(letter?).map(|at| at as u8)
+}
+
+/// Pairs, and accesses that write their base back: `hl.lwp`, `hl.sdip.u`, `hl.lbui.po`.
+fn paired_or_indexed(head: &str, parts: &[&str]) -> Option<SOp> {
+    let of = |head: &str| access(head).or_else(|| access(head.strip_suffix('i')?));
+    match parts.get(1) {
+        Some(&("pr" | "po" | "upr" | "upo")) => {
+            let (load, size, signed) = of(head)?;
+            let before = parts[1].ends_with('r');
+            Some(if load {
+                SOp::LoadIndexed(size, signed, before)
+            } else {
+                SOp::StoreIndexed(size, before)
+            })
+        }
+        None | Some(&"u") => {
+            let (load, size, signed) = of(head.strip_suffix('p')?)?;
+            Some(if load { SOp::LoadPair(size, signed) } else { SOp::StorePair(size) })
+        }
+        _ => None,
     }
 }
 
 pub(super) fn scalar(name: &str) -> Option<SOp> {
     if name == "prf" || name == "prfi.u" || name == "hl.prf" || name == "hl.prfi.u" {
         return Some(SOp::Prefetch);
+    }
+    if name == "hl.prf.a" || name == "hl.prfi.ua" {
+        return Some(SOp::PrefetchAddress);
     }
     let long = name.starts_with("hl.");
     let name = name.trim_start_matches("hl.").trim_start_matches("c.");
@@ -74,7 +88,11 @@ pub(super) fn scalar(name: &str) -> Option<SOp> {
         "swaph" => return Some(SOp::Atomic(Rmw::Swap, 1)),
         "swapw" => return Some(SOp::Atomic(Rmw::Swap, 2)),
         "swapd" => return Some(SOp::Atomic(Rmw::Swap, 3)),
-        "lr" | "sc" => return None,
+        "lr" => return Some(SOp::LoadReserved(size(parts.get(1)?.chars().next())?)),
+        "sc" => return Some(SOp::StoreConditional(size(parts.get(1)?.chars().next())?)),
+        "bfi" => return Some(SOp::BitInsert),
+        "ccat" | "ccatw" => return Some(SOp::Concat(head == "ccatw")),
+        "miadd" | "misub" => return Some(SOp::MulImmediate(head == "misub")),
         _ => {}
     }
     if long {
@@ -88,8 +106,14 @@ pub(super) fn scalar(name: &str) -> Option<SOp> {
                     kind.contains('w'),
                 ));
             }
-            "madd" | "maddw" => return None,
+            "madd" | "maddw" => return Some(SOp::MaddBoth(head == "maddw")),
             _ => {}
+        }
+        if let Some(letters) = head.strip_prefix("cas") {
+            return Some(SOp::CompareSwap(size(letters.chars().next())?));
+        }
+        if let Some(op) = paired_or_indexed(head, &parts) {
+            return Some(op);
         }
     }
     if let Some(op) = float(head) {

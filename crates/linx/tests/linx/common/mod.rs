@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
+pub(crate) mod elf;
+
 use isa::testing::Rng;
 use linx::{Launch, Linx, Options, Program, State, TileOps, Trap};
 use simt::machine::{Machine, Step};

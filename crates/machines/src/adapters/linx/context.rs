@@ -1,16 +1,16 @@
 //! Memory and launches.
 
-use ::linx::{LaunchError, Linx, Trap, TrapNum};
+use ::linx::{Conflict, LaunchError, Linx, Shared, Trap, TrapNum};
 use simt::machine::Machine;
-use simt::memory::{Addr, MemoryMap, Permission, Region as Mapped};
+use simt::memory::{Addr, MemoryMap, Region as Mapped};
 use simt::trap::{Cause as _, Fault};
 
 use super::super::listing::Listing;
 use super::super::runner::{self, Bounds, Code, Extents, Guest};
 use super::super::shared::{self, problem, single};
-use super::options::{Range, configure};
+use super::options::configure;
 use super::program::LinxProgram;
-use crate::launch::{LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
+use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
 use crate::monitor::LaunchMonitor;
 use crate::program::{Context, MemoryRange};
 
@@ -30,14 +30,44 @@ impl<'p> LinxContext<'p> {
     }
 }
 
-/// Traps of launches, and the ranges that remain to be mapped.
+/// Traps of launches.
 struct Traps<'a> {
+    program: &'a ::linx::Program,
     listing: &'a Listing,
-    mapped: Vec<Range>,
+}
+
+impl Traps<'_> {
+    /// The stop for a parallel kernel whose result depends on the order of its groups: both
+    /// instructions, and the byte of the buffer.
+    fn order_dependent(&self, state: &::linx::State, conflict: Conflict) -> Stop {
+        let Conflict { shared, first, second, places: [earlier, later] } = conflict;
+        let place = match shared {
+            Shared::Memory(address) => match state.memory.region_at(Addr(address)) {
+                Some(region) => {
+                    let offset = address - region.base().0;
+                    format!("byte {offset} of \"{}\" ({address:#x})", region.name())
+                }
+                None => format!("{address:#x}"),
+            },
+            other => other.to_string(),
+        };
+        let message = format!("the result depends on the order of groups: {place}");
+        let label = format!("group {second} uses it here");
+        let at = self.listing.span(later).map(|span| (span, label));
+        let mut stop = self.listing.stop("order-dependent", message, at);
+        if let Some(span) = self.listing.span(earlier) {
+            stop.report = stop.report.also(span, format!("group {first} has used it here"));
+        }
+        stop.report = stop
+            .report
+            .note("one of them writes it, or updates it in a way that does not commute")
+            .help("MSEQ runs groups in order; stores of equal bytes do not count");
+        stop
+    }
 }
 
 impl Guest<Linx> for Traps<'_> {
-    fn fault(&self, _: &::linx::State, fault: &Fault<Trap>) -> Stop {
+    fn fault(&self, state: &::linx::State, fault: &Fault<Trap>) -> Stop {
         let trap = &fault.cause;
         let at = self.listing.span(trap.tpc).map(|span| (span, "this instruction".to_owned()));
         let mut stop = self.listing.stop(trap.code(), trap.to_string(), at);
@@ -54,31 +84,47 @@ impl Guest<Linx> for Traps<'_> {
             stop.report =
                 stop.report.note(format!("in group {}, lanes {}", fault.group.group, fault.lanes));
         }
-        if trap.num == TrapNum::DataPageFault {
+        if let Some((_, p, [lc0, lc1, lc2])) = state.group() {
+            let (p, count) = (p.bits(), p.count());
+            stop.report = stop
+                .report
+                .note(format!("p {p:#x} ({count} lanes on), lc0 from {lc0}, lc1 {lc1}, lc2 {lc2}"));
+        }
+        if let Some(place) = self.program.place(trap.tpc) {
+            let text = self.program.text_at(trap.tpc);
+            let text = text.map_or(String::new(), |text| format!(": {text}"));
+            stop.report = stop.report.note(format!("at {:#x} ({place}){text}", trap.tpc));
+        }
+        // Addresses of the program itself are mapped: `map` cannot make them writable.
+        let mapped = trap.arg.and_then(|at| state.memory.region_at(Addr(at)));
+        if trap.num == TrapNum::DataPageFault && !mapped.is_some_and(Mapped::is_live) {
             stop.report = stop.report.help("the option `map` can make an address good and go on");
         }
         stop
     }
 
+    fn done(&self, state: &::linx::State) -> End {
+        if let Some(conflict) = state.conflict() {
+            return End::Fault(self.order_dependent(state, conflict));
+        }
+        match state.host.exit {
+            Some(0) | None => End::Done,
+            Some(code) => {
+                let message = format!("the program ended with code {code}");
+                End::Fault(self.listing.stop("exit-code", message, None))
+            }
+        }
+    }
+
     fn resolve(&mut self, state: &mut ::linx::State, fault: &Fault<Trap>) -> bool {
-        map_for(state, &fault.cause, &mut self.mapped)
+        let trap = &fault.cause;
+        trap.is_page_fault() && trap.arg.is_some_and(|address| state.page_in(address))
     }
 
     /// The machine counts its issues in replays, too.
     fn spent(&self, _: &Linx, state: &::linx::State, _steps: u64) -> u64 {
         state.issues()
     }
-}
-
-/// Maps the range that contains a fault's address. Each range is mapped at most once.
-fn map_for(state: &mut ::linx::State, trap: &Trap, mapped: &mut Vec<Range>) -> bool {
-    let Some(address) = trap.arg.filter(|_| trap.num == TrapNum::DataPageFault) else {
-        return false;
-    };
-    let inside = |r: &Range| address >= r.start && address - r.start < r.length;
-    let Some(at) = mapped.iter().position(inside) else { return false };
-    let range = mapped.remove(at);
-    state.memory.map_at("mapped", Addr(range.start), range.length, Permission::ReadWrite).is_ok()
 }
 
 impl Context for LinxContext<'_> {
@@ -92,6 +138,10 @@ impl Context for LinxContext<'_> {
 
     fn ranges(&self) -> Vec<MemoryRange> {
         shared::ranges(&self.memory)
+    }
+
+    fn symbol(&self, name: &str) -> Option<u64> {
+        self.program.labels.get(name).copied()
     }
 
     fn launch(
@@ -113,6 +163,8 @@ impl Context for LinxContext<'_> {
                 .map(|r| r.start..r.start.saturating_add(r.length))
                 .collect(),
             options: choices.machine,
+            command: choices.command,
+            input: choices.input,
         };
         let machine = Linx { tile_ops: self.program.tile_ops };
         let started = machine.launch(&self.program.code, launch);
@@ -129,11 +181,12 @@ impl Context for LinxContext<'_> {
         let (grid, block) = (request.grid, request.block);
         let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let bounds = Bounds { slice: SLICE, limit: request.limit.unwrap_or(LIMIT) };
-        let guest = &mut Traps { listing, mapped: choices.mapped };
+        let guest = &mut Traps { program, listing };
         let (end, stats) =
             runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
-        let mut output = Vec::new();
-        if let Some(status) = state.status().filter(|&status| status != 0) {
+        let mut output = std::mem::take(&mut state.host.console.output);
+        let ended = state.status().filter(|&status| status != 0 && state.host.exit.is_none());
+        if let Some(status) = ended {
             output.extend(format!("status {status:#x}\n").bytes());
         }
         for finding in state.findings() {

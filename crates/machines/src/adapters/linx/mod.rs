@@ -8,7 +8,7 @@ mod context;
 mod options;
 mod program;
 
-use ::linx::{Codec, Linx, Parameter, TileOps};
+use ::linx::{Codec, Conventions, Linx, Parameter, TileOps};
 use inputs::elem::shortened;
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
 use isa::{Diagnostic, SourceFile};
@@ -26,7 +26,7 @@ use program::{LinxProgram, Reading};
 pub(crate) static LINX: Isa = isa::<V04>(
     Linx::NAME,
     "LinxISA v0.4 (commit 76d65dc): block headers, kernel bodies under an EXEC mask",
-    &["linx", "bin"],
+    &["linx", "bin", "o", "a"],
 );
 
 /// The same with the tile operation numbers of v0.3.
@@ -36,15 +36,27 @@ pub(crate) static LINX_TILES_V03: Isa =
 /// Codec B, which assembles and disassembles, but does not run.
 static OTHER_CODEC: Isa = isa::<OTHER>(LINX.name, LINX.about, LINX.extensions);
 
+/// The same with conventions that the user has chosen.
+static TEXT_CONVENTIONS: Isa = isa::<TEXT>(LINX.name, LINX.about, LINX.extensions);
+static COMPILER_CONVENTIONS: Isa = isa::<COMPILER>(LINX.name, LINX.about, LINX.extensions);
+
+const fn reading(tile_ops: TileOps, codec: Codec, conventions: Option<Conventions>) -> Reading {
+    Reading { tile_ops, codec, conventions }
+}
+
 /// The ways to read programs.
-const READINGS: [Reading; 3] = [
-    Reading { tile_ops: TileOps::V04, codec: Codec::RegId10 },
-    Reading { tile_ops: TileOps::V03, codec: Codec::RegId10 },
-    Reading { tile_ops: TileOps::V04, codec: Codec::Other },
+const READINGS: [Reading; 5] = [
+    reading(TileOps::V04, Codec::RegId10, None),
+    reading(TileOps::V03, Codec::RegId10, None),
+    reading(TileOps::V04, Codec::Other, None),
+    reading(TileOps::V04, Codec::RegId10, Some(Conventions::V04)),
+    reading(TileOps::V04, Codec::RegId10, Some(Conventions::Compiler)),
 ];
 const V04: usize = 0;
 const V03: usize = 1;
 const OTHER: usize = 2;
+const TEXT: usize = 3;
+const COMPILER: usize = 4;
 
 const NAMES: [Named; MECHANISMS.len()] = named!(MECHANISMS, about);
 const OWN_OPTIONS: [Named; ::linx::OPTIONS.len()] = named!(::linx::OPTIONS, about);
@@ -80,7 +92,7 @@ const fn isa<const R: usize>(
                 let text = text_of(&image)?;
                 Ok(READINGS[R].assembled(image)?.listing(&SourceFile::new("", text)))
             }),
-            disassemble: |image| Ok(READINGS[R].disassemble(image)),
+            disassemble: |image| READINGS[R].disassemble(image),
             conform: || {
                 let tables = ::linx::cases::TABLES.iter();
                 let of = |table: &&str| cases(::linx::conform(table, READINGS[R].tile_ops));
@@ -97,6 +109,16 @@ const fn isa<const R: usize>(
 fn variant(reading: Reading, option: &str, value: &str) -> Variant {
     let other = reading.codec == Codec::Other;
     match (option, value) {
+        ("conventions", "auto") => Ok(None),
+        ("conventions", "v0.4" | "compiler") if other || reading.tile_ops == TileOps::V03 => {
+            Err("conventions go with codec regid10 and the tile operations of v0.4".to_owned())
+        }
+        ("conventions", "v0.4") => Ok(Some(&TEXT_CONVENTIONS)),
+        ("conventions", "compiler") => Ok(Some(&COMPILER_CONVENTIONS)),
+        ("conventions", _) => {
+            Err(format!("`{}`: conventions is auto, v0.4 or compiler", shortened(value)))
+        }
+        ("tile-ops", "v0.4") if reading.conventions.is_some() => Ok(None),
         ("tile-ops", "v0.4") => Ok(Some(if other { &OTHER_CODEC } else { &LINX })),
         ("tile-ops", "v0.3") if other => Err("codec B has the tile operations of v0.4".to_owned()),
         ("tile-ops", "v0.3") => Ok(Some(&LINX_TILES_V03)),

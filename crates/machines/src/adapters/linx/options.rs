@@ -46,7 +46,7 @@ pub(super) const MECHANISMS: [Mechanism; 5] = [
 ];
 
 /// Options of the file or the run, as opposed to those of the machine.
-pub(super) const RUN_OPTIONS: [Named; 4] = [
+pub(super) const RUN_OPTIONS: [Named; 7] = [
     Named {
         name: "map",
         about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address \
@@ -55,6 +55,13 @@ pub(super) const RUN_OPTIONS: [Named; 4] = [
     Named {
         name: "entry",
         about: "address or label to start at instead of _start or the first marker",
+    },
+    Named { name: "arguments", about: "words of the command line of a compiled program" },
+    Named { name: "input", about: "what a compiled program can read from its console" },
+    Named {
+        name: "conventions",
+        about: "SrcRType, addtpc, *.pcr and frames as in: v0.4, compiler, auto by the kind of \
+                file; for the whole file (auto)",
     },
     Named {
         name: "tile-ops",
@@ -94,6 +101,9 @@ pub(super) struct Choices {
     /// Ranges of the option `map`.
     pub(super) mapped: Vec<Range>,
     pub(super) entry: Option<u64>,
+    /// Words of the command line.
+    pub(super) command: Vec<String>,
+    pub(super) input: Vec<u8>,
 }
 
 /// Parses the options of a request.
@@ -106,7 +116,9 @@ pub(super) fn configure(
     if let Some(Mechanism { set, .. }) = MECHANISMS.iter().find(|m| m.name == request.mechanism) {
         set(&mut machine);
     }
-    let mut choices = Choices { machine, mapped: Vec::new(), entry: None };
+    let command = vec!["program".to_owned()];
+    let mut choices =
+        Choices { machine, mapped: Vec::new(), entry: None, command, input: Vec::new() };
     for (index, option) in request.options.iter().enumerate() {
         let value = option_text(option);
         let refuse = |why: String| problem(Subject::Option(index), why);
@@ -116,6 +128,11 @@ pub(super) fn configure(
             "tile-ops" => program.read_with(&value).map_err(refuse)?,
             // A program in codec B does not load, so it never gets here.
             "codec" => {}
+            "conventions" => program.conventions_are(&value).map_err(refuse)?,
+            "arguments" => {
+                choices.command.extend(value.split_whitespace().map(str::to_owned));
+            }
+            "input" => choices.input = value.into_bytes(),
             name if OPTIONS.iter().any(|o| o.name == name) => {
                 choices.machine.set(name, &value).map_err(refuse)?;
             }

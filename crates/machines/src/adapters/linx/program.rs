@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ::linx::{Codec, Linx, Parameter, ParameterType, Program as Code, TileOps};
+use ::linx::{
+    Codec, Conventions, Encoding, Linx, Parameter, ParameterType, Program as Code, TileOps,
+    load_elf,
+};
 use inputs::elem::shortened;
-use isa::Diagnostics;
+use isa::{Diagnostic, Diagnostics, Span};
 
 use super::super::listing::Listing;
 use super::super::shared::{as_text, refused, text_of};
@@ -17,6 +20,8 @@ pub(super) struct Reading {
     pub(super) tile_ops: TileOps,
     /// The reading of the operands of 64-bit forms.
     pub(super) codec: Codec,
+    /// The conventions; `None`: those of the kind of file.
+    pub(super) conventions: Option<Conventions>,
 }
 
 impl Reading {
@@ -35,8 +40,32 @@ impl Reading {
         ::linx::binary(&assembled).map_err(|error| refused("linx::load", error.to_string()))
     }
 
+    /// Loads a compiled program; `None` if the file is none.
+    fn compiled(self, image: Image<'_>) -> Result<Option<Code>, Diagnostics> {
+        load_elf(image.bytes, "the object", self.tile_ops, self.conventions).map_err(|error| {
+            let finding = Diagnostic::error("linx::load", error.to_string());
+            let finding = finding.at(Span::new(image.file, 0, 0), "");
+            let mut found = Diagnostics::new();
+            found.push(match error.help() {
+                Some(help) => finding.help(help),
+                None => finding,
+            });
+            found
+        })
+    }
+
     /// Disassembles a binary.
-    pub(super) fn disassemble(self, image: Image<'_>) -> String {
+    ///
+    /// # Errors
+    /// If a compiled program cannot be loaded.
+    pub(super) fn disassemble(self, image: Image<'_>) -> Result<String, Diagnostics> {
+        if let Some(program) = self.compiled(image)? {
+            return Ok(compiled_listing(&program));
+        }
+        Ok(self.flat(image))
+    }
+
+    fn flat(self, image: Image<'_>) -> String {
         if self.codec == Codec::Other {
             let dialect = ::linx::other_dialect();
             let lines = isa::disasm::disassemble(dialect, image.bytes, ::linx::TEXT);
@@ -44,6 +73,21 @@ impl Reading {
         }
         ::linx::listing(image.bytes, self.tile_ops)
     }
+}
+
+/// The listing of a compiled program: code with the names of functions.
+fn compiled_listing(program: &Code) -> String {
+    let mut out = String::new();
+    for (base, bytes) in program.code() {
+        let lines = ::linx::disassemble(bytes, base, program.encoding());
+        for mut line in lines {
+            if let Some(name) = program.place(line.address).filter(|name| !name.contains('+')) {
+                line.label = Some(name);
+            }
+            out.push_str(&isa::disasm::listing(&[line]));
+        }
+    }
+    out
 }
 
 /// A loaded program.
@@ -66,19 +110,26 @@ impl LinxProgram {
     ) -> Result<Self, Diagnostics> {
         let not_loaded = |error: ::linx::LoadError| refused("linx::load", error.to_string());
         let tile_ops = reading.tile_ops;
+        let conventions = reading.conventions.unwrap_or_default();
+        let encoding = Encoding { tile_ops, conventions };
         if reading.codec == Codec::Other {
             let finding = "operands in codec B have no types: such programs cannot be run";
             return Err(refused("linx::codec", finding));
         }
+        if let Some(code) = reading.compiled(image)? {
+            let labels = code.process.as_ref().map(|p| p.symbols.clone()).unwrap_or_default();
+            let (params, listing) = (Vec::new(), Listing::default());
+            return Ok(Self { code, params, optional: true, listing, labels, tile_ops });
+        }
         let Some(text) = as_text(&image) else {
-            let code = Code::from_binary(image.bytes, tile_ops).map_err(not_loaded)?;
+            let code = Code::from_binary(image.bytes, encoding).map_err(not_loaded)?;
             let (params, listing, labels) = (Parameter::all(), Listing::default(), BTreeMap::new());
             return Ok(Self { code, params, optional: true, listing, labels, tile_ops });
         };
         let mut assembled = ::linx::assemble(image.file, text, tile_ops)?;
         found.append(std::mem::take(&mut assembled.warnings));
         let params = ::linx::parameters(&assembled)?;
-        let code = Code::from_image(&assembled, tile_ops).map_err(not_loaded)?;
+        let code = Code::from_image(&assembled, encoding).map_err(not_loaded)?;
         found.append(Linx::body_warnings(&code, &assembled));
         let labels = assembled.symbols.iter().filter(|s| s.address);
         let labels = labels.map(|s| (s.name.clone(), s.value)).collect();
@@ -103,6 +154,19 @@ impl LinxProgram {
         let number = hex.unwrap_or_else(|| text.parse().ok());
         let place = number.or_else(|| self.labels.get(text).copied());
         place.ok_or_else(|| format!("`{}` is not an address and no label", shortened(text)))
+    }
+
+    /// Checks conventions against those with which the program was read; they cannot change
+    /// afterwards.
+    pub(super) fn conventions_are(&self, wanted: &str) -> Result<(), String> {
+        let read = match self.code.conventions() {
+            Conventions::V04 => "v0.4",
+            Conventions::Compiler => "compiler",
+        };
+        if matches!(wanted, "auto") || wanted == read {
+            return Ok(());
+        }
+        Err(format!("the program has been read with {read}: say conventions for the whole file"))
     }
 
     /// Checks `tile_ops` against the numbering with which the program was read; it cannot change
