@@ -37,7 +37,7 @@ impl Launch {
     }
 
     pub(crate) fn location(&self, pc: u64) -> Location {
-        self.place(pc).map(location).unwrap_or_default()
+        self.place(pc).map(Place::location).unwrap_or_default()
     }
 
     /// Returns whether a barrier stands between two lines of the program.
@@ -63,15 +63,6 @@ impl Launch {
             cure: kind.row().cure.to_owned(),
             count: 1,
         }
-    }
-}
-
-fn location(place: &Place) -> Location {
-    Location {
-        text: Arc::clone(&place.text),
-        line: place.line,
-        span: place.span,
-        source: place.source.clone(),
     }
 }
 
@@ -265,7 +256,7 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
         address: race.address,
         value: access.value,
         site: access.site.clone(),
-        location: location(&access.place),
+        location: access.place.location(),
     };
     // The same whatever order the threads ran in: the write first, then the lower line.
     let mut accesses = vec![record(first), record(second)];

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 pub use engine::{EventSink, SINK_WORDS as WORDS, SinkObserver, WideLanes as Lanes};
+use findings::Location;
 use isa::Span;
 use places::{Site, Source};
 use simt::machine::HangKind;
@@ -58,6 +59,17 @@ impl Place {
         match &self.source {
             Some(source) => format!("{line} ({source})"),
             None => line,
+        }
+    }
+
+    /// Returns the place as findings have it.
+    #[must_use]
+    pub fn location(&self) -> Location {
+        Location {
+            text: Arc::clone(&self.text),
+            line: self.line,
+            span: self.span,
+            source: self.source.clone(),
         }
     }
 }

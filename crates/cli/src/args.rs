@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Measure the engines side by side, and the native limit of known kernels
     Bench(Bench),
+    /// Run in other orders of threads: whether results, hangs and faults depend on them
+    Explore(Box<Explore>),
     /// Run under every convergence mechanism: one table, results held against serial execution
     Compare(Box<Compare>),
     /// Show where lanes are lost: by cause, by line
@@ -277,6 +279,10 @@ pub(crate) struct Run {
     /// as architecture tests compare them
     #[arg(long, value_name = "FILE")]
     pub(crate) signature: Vec<String>,
+    /// Run in a recorded schedule, on the exact engine (docs/explore.md); it says under which
+    /// mechanism
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mechanism", "warp_size"])]
+    pub(crate) schedule: Option<String>,
     #[command(flatten)]
     pub(crate) checks: CheckOptions,
     #[command(flatten)]
@@ -323,6 +329,7 @@ impl Run {
             dump: Vec::new(),
             dump_hex: Vec::new(),
             signature: Vec::new(),
+            schedule: None,
             checks: CheckOptions::default(),
             machine,
         }
@@ -486,6 +493,51 @@ impl Target {
     pub(crate) fn as_run(&self) -> Run {
         let options = self.options.clone();
         Run::of(&self.subject, MachineOptions { options, ..MachineOptions::default() })
+    }
+}
+
+/// `explore`.
+#[derive(Debug, Group)]
+pub(crate) struct Explore {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Mechanisms, which restrict what schedules there are; by default the launch's, and serial
+    #[arg(long, value_name = "all|A,B,..")]
+    pub(crate) mechanisms: Option<String>,
+    /// The most schedules under a mechanism and an order of branch sides; by default 256 random
+    /// ones, and 10000 if all are wanted
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) schedules: Option<u64>,
+    /// Run all schedules that differ in more than the order of what commutes
+    #[arg(long)]
+    pub(crate) exhaustive: bool,
+    /// Only those that take a path off that could go on at most so often
+    #[arg(long, value_name = "K", requires = "exhaustive")]
+    pub(crate) preemptions: Option<u32>,
+    /// Write the shortest schedule that shows a difference, for `run --schedule`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<String>,
+    /// Report findings as text, json, sarif, junit or github, to standard output or to a file
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    pub(crate) report: Vec<String>,
+    /// A file with findings that are accepted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
+    /// End with this code if there are findings
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) error_exit: Option<u8>,
+}
+
+impl Explore {
+    /// The same as `run` takes it.
+    pub(crate) fn as_run(&self) -> Run {
+        let checks = CheckOptions {
+            check: None,
+            report: self.report.clone(),
+            suppressions: self.suppressions.clone(),
+            error_exit: self.error_exit,
+        };
+        Run { checks, ..self.target.as_run() }
     }
 }
 

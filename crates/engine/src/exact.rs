@@ -4,14 +4,15 @@ use simt::machine::{Hang, HangKind, Machine as _, Step};
 use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::trap::Fault;
-use vm::{Cause, Engine, FactCheck, Heap, Program, Recheck, Retry, State, Violation};
+use vm::{Canonical, Cause, Engine, FactCheck, Heap, Program, Recheck, Retry, State, Violation};
 
 use crate::monitor::{Monitor, Progress};
+use crate::scheduled;
 use crate::sink::{EventSink, SinkObserver};
 use crate::{Counters, Error};
 
 /// Issues between two calls of [`Monitor::poll`].
-const SLICE: u64 = 1 << 16;
+pub(crate) const SLICE: u64 = 1 << 16;
 
 /// Guest storage that outlives launches, lent to one of them.
 pub struct Guest<'g> {
@@ -98,6 +99,9 @@ impl Exact<1> for State<1> {
         counters: Option<&mut Counters>,
         monitor: &mut dyn Monitor,
     ) -> End<1> {
+        if monitor.attached().strategy.is_some() {
+            return scheduled::run(self, program, counters, monitor);
+        }
         observed(self, program, counters, monitor, report_lanes)
     }
 
@@ -160,7 +164,10 @@ fn drive<const N: usize, O: Observer<N>>(
         let step = match (monitor.sink(), &mut defined) {
             (Some(sink), Some(defined)) => {
                 let mut both = (&mut *observer, SinkObserver(sink));
-                defined.run(program, state, &mut both, SLICE)
+                match defined.run(&mut Canonical, program, state, &mut both, SLICE) {
+                    Some(step) => step,
+                    None => break End::Interrupted,
+                }
             }
             (Some(sink), None) => {
                 let mut both = (&mut *observer, SinkObserver(sink));

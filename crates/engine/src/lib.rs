@@ -19,6 +19,7 @@ mod exact;
 mod launch;
 mod monitor;
 mod options;
+mod scheduled;
 mod sink;
 
 pub use cache::Cache;
@@ -27,7 +28,7 @@ pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
 pub use fast::{Declined, Level, Threads};
 pub use jit::{Coverage, Refused};
 pub use launch::{EngineUsed, Launch, Outcome, launch};
-pub use monitor::{Monitor, Progress, Selected, Unmonitored};
+pub use monitor::{Attached, Monitor, Progress, Selected, Unmonitored};
 pub use options::{Choice, HostThreads, Options};
 pub use sink::{EventSink, SINK_WORDS, SinkObserver, WideLanes};
 

@@ -40,6 +40,20 @@ pub trait Monitor {
     fn sink(&mut self) -> Option<&mut dyn EventSink> {
         None
     }
+
+    /// Returns the receiver of single events and the strategy that chooses the schedule, as far as
+    /// there are such. The exact engine alone follows a strategy, for groups of up to 64 lanes.
+    fn attached(&mut self) -> Attached<'_> {
+        Attached { sink: self.sink(), strategy: None }
+    }
+}
+
+/// What is attached to a launch.
+pub struct Attached<'a> {
+    /// The receiver of single events.
+    pub sink: Option<&'a mut dyn EventSink>,
+    /// What chooses the schedule, in place of the canonical one.
+    pub strategy: Option<&'a mut dyn vm::Strategy<1>>,
 }
 
 /// Lets every launch run to its end.

@@ -73,8 +73,10 @@ pub struct TestFile {
     pub(crate) statistics: Vec<String>,
     pub(crate) stats_lines: Vec<StatsLine>,
     pub(crate) failure: Option<Failure>,
-    /// What checks find; `None` if they are not run.
+    /// What checks find, or the exploration of schedules; `None` if they are not run.
     pub(crate) findings: Option<Vec<ExpectedFinding>>,
+    /// Which schedules are explored, in place of runs of the matrix; `None` if none are.
+    pub(crate) explore: Option<ExploreWords>,
     /// Stages of the compiled tier whose texts the case pins.
     pub(crate) stages: Vec<Stage>,
     /// Why buffers may differ between mechanisms and warp sizes.
@@ -118,6 +120,7 @@ impl TestFile {
             stats_lines: Vec::new(),
             failure: None,
             findings: None,
+            explore: None,
             stages: Vec::new(),
             may_differ: None,
             options: Vec::new(),
@@ -148,7 +151,8 @@ impl TestFile {
         let pinned = !self.expectations.is_empty()
             || !self.statistics.is_empty()
             || self.failure.is_some()
-            || self.findings.is_some();
+            || self.findings.is_some()
+            || self.explore.as_ref().is_some_and(|words| words.outcomes.is_some());
         if !pinned && !self.check && !self.is_launch_file() {
             return Err(
                 "the case expects nothing: add `expect`, `stats`, `trap`, `hang` or `fails`"
@@ -208,6 +212,11 @@ impl TestFile {
                 let all = self.findings.get_or_insert_default();
                 all.extend(expected_finding(&directive.value)?);
                 all.sort();
+            }
+            "explore" => self.explore = Some(explore_words(&directive.value)?),
+            "outcomes" => {
+                let words = self.explore.as_mut().ok_or("`explore` stands before `outcomes`")?;
+                words.outcomes = Some(directive.value.clone());
             }
             "may-differ" if directive.value.is_empty() => {
                 return Err("say why buffers may differ".to_owned());
@@ -499,6 +508,39 @@ fn append(value: &str) -> Result<(u64, String), String> {
 /// The finding for a directive of another kind than its file's.
 pub(crate) fn misplaced(span: Span, message: String) -> Diagnostic {
     Diagnostic::error("filetest::directive", message).at(span, "")
+}
+
+/// Which schedules are explored.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExploreWords {
+    pub(crate) exhaustive: bool,
+    pub(crate) preemptions: Option<u32>,
+    pub(crate) schedules: Option<u64>,
+    /// Mechanisms; the machine's own choice if there are none.
+    pub(crate) mechanisms: Vec<String>,
+    /// How many different results, hangs and faults there are, and whether all schedules were run:
+    /// `3 results, 1 hang, complete`.
+    pub(crate) outcomes: Option<String>,
+}
+
+/// The options of `simtlab explore` that file tests have.
+fn explore_words(text: &str) -> Result<ExploreWords, String> {
+    let mut out = ExploreWords::default();
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("`{word}` takes a value"));
+        let number = |value: &str| value.parse().map_err(|_| format!("`{value}` is not a number"));
+        match word {
+            "--exhaustive" => out.exhaustive = true,
+            "--preemptions" => {
+                out.preemptions = Some(u32::try_from(number(value()?)?).unwrap_or(u32::MAX));
+            }
+            "--schedules" => out.schedules = Some(number(value()?)?),
+            "--mechanisms" => out.mechanisms = list(value()?).map(str::to_owned).collect(),
+            _ => return Err(format!("`{word}` is no option of `explore`")),
+        }
+    }
+    Ok(out)
 }
 
 /// `nothing`, or a kind and lines: `race-in-block line=12 with=9`.

@@ -11,6 +11,7 @@ mod bless;
 mod directive;
 mod file;
 mod runner;
+mod schedules;
 mod stages;
 
 pub use bless::bless;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use checks::Checker;
-use findings::CheckSet;
+use findings::{CheckSet, Finding, Findings};
 use inputs::Array;
 use inputs::launch::{LaunchFile, Located};
 use isa::{Diagnostics, SourceMap, Span};
@@ -72,7 +72,7 @@ pub fn run(file: &TestFile) -> Result<Observed, String> {
 }
 
 /// A case with its program loaded.
-struct Case {
+pub(crate) struct Case {
     isa: &'static Isa,
     program: Arc<dyn Program>,
     source: Source,
@@ -180,6 +180,9 @@ impl Case {
         file: &TestFile,
         sources: &mut SourceMap,
     ) -> Result<Result<Observed, String>, Diagnostics> {
+        if let Some(words) = &file.explore {
+            return Ok(self.explore(file, words)?.map(|()| Observed::default()));
+        }
         let mut observed = Observed::default();
         let mut first: Option<(String, Vec<FinalBuffer>)> = None;
         for (mechanism, size) in self.matrix(file) {
@@ -192,11 +195,7 @@ impl Case {
             let report = run(Choice::Exact, None, one)?;
             if let Some(expected) = &file.findings {
                 let found = self.check_entry(file, mechanism.clone(), size.clone())?;
-                let alike = |(found, expected): (&ExpectedFinding, &ExpectedFinding)| {
-                    let with = expected.with.is_none() || found.with == expected.with;
-                    (&found.kind, found.line) == (&expected.kind, expected.line) && with
-                };
-                if found.len() != expected.len() || !found.iter().zip(expected).all(alike) {
+                if !as_expected(&found, expected) {
                     let message = format!("checks find {found:?}, expected {expected:?}");
                     return Ok(Err(format!("under {entry}, {message}")));
                 }
@@ -269,24 +268,14 @@ impl Case {
         let mut checker = Checker::new(job.module_name(), all);
         let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut checker };
         let report = job.run(false, &mut monitor)?;
-        let findings = study::checks::conclude(checker, &report);
-        let mut found: Vec<ExpectedFinding> = findings
-            .iter()
-            .map(|finding| {
-                let other = finding.accesses.get(1).map(|access| &access.location);
-                let other = other.or(finding.related.as_ref().map(|(location, _)| location));
-                ExpectedFinding {
-                    kind: finding.kind.name().to_owned(),
-                    line: finding.location.line.unwrap_or(0),
-                    with: other.and_then(|location| location.line),
-                }
-            })
-            .collect();
-        found.sort();
-        Ok(found)
+        Ok(in_short(&study::checks::conclude(checker, &report)))
     }
 
-    fn job(
+    pub(crate) fn isa(&self) -> &'static Isa {
+        self.isa
+    }
+
+    pub(crate) fn job(
         &self,
         file: &TestFile,
         mechanism: Located<String>,
@@ -333,6 +322,31 @@ impl Case {
             }),
         }
     }
+}
+
+/// Findings as cases expect them, ordered.
+pub(crate) fn in_short(findings: &Findings) -> Vec<ExpectedFinding> {
+    let short = |finding: &Finding| {
+        let other = finding.accesses.get(1).map(|access| &access.location);
+        let other = other.or(finding.related.as_ref().map(|(location, _)| location));
+        ExpectedFinding {
+            kind: finding.kind.name().to_owned(),
+            line: finding.location.line.unwrap_or(0),
+            with: other.and_then(|location| location.line),
+        }
+    };
+    let mut found: Vec<ExpectedFinding> = findings.iter().map(short).collect();
+    found.sort();
+    found
+}
+
+/// Whether findings are those that a case expects.
+pub(crate) fn as_expected(found: &[ExpectedFinding], expected: &[ExpectedFinding]) -> bool {
+    let alike = |(found, expected): (&ExpectedFinding, &ExpectedFinding)| {
+        let with = expected.with.is_none() || found.with == expected.with;
+        (&found.kind, found.line) == (&expected.kind, expected.line) && with
+    };
+    found.len() == expected.len() && found.iter().zip(expected).all(alike)
 }
 
 /// What the command line would end with.

@@ -26,12 +26,14 @@ pub enum Check {
     Api,
     /// Device memory that is not freed.
     Leak,
+    /// Results, hangs and faults that depend on the schedule.
+    Schedule,
 }
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 6] =
-        [Self::Memory, Self::Race, Self::Init, Self::Sync, Self::Api, Self::Leak];
+    pub const ALL: [Self; 7] =
+        [Self::Memory, Self::Race, Self::Init, Self::Sync, Self::Api, Self::Leak, Self::Schedule];
 
     /// Returns the name on the command line.
     #[must_use]
@@ -43,6 +45,7 @@ impl Check {
             Self::Sync => "sync",
             Self::Api => "api",
             Self::Leak => "leak",
+            Self::Schedule => "schedule",
         }
     }
 }
@@ -251,6 +254,29 @@ kinds! {
         "Device memory is not freed before its context or the program ends."
         cause "Nobody frees the allocation. A program that allocates again and again runs out of memory."
         cure "Free what the call has allocated."
+    }
+    OrderDependentHang "order-dependent-hang" Schedule Error EXIT_STOPPED {
+        "The kernel ends in some schedules and hangs in others."
+        cause "Threads wait for others that run only in some orders: lanes of a warp that wait for each other, locks that are taken in \
+               opposite orders, blocks that are not resident together, a flag that is set once and missed. A device may choose any of \
+               these orders, and another one tomorrow."
+        cure "Replay the schedule with `simtlab run --schedule FILE`: its notes say which lanes wait for which."
+        examples "explore/lock-in-a-warp.ptx" "explore/lock-in-a-warp-mended.ptx"
+    }
+    OrderDependentFault "order-dependent-fault" Schedule Error EXIT_STOPPED {
+        "The kernel ends in some schedules and faults in others."
+        cause "A thread reads what another one writes, in some orders before it is written or after it has become invalid, and uses it \
+               as an address, a size or a condition."
+        cure "Replay the schedule with `simtlab run --schedule FILE`, and order the two accesses."
+        examples "explore/index-of-a-race.ptx" "explore/index-of-a-race-mended.ptx"
+    }
+    OrderDependentResult "order-dependent-result" Schedule Warning EXIT_FOUND {
+        "The kernel ends with other results in other schedules."
+        cause "Two accesses to the same bytes come in either order: they race, or they are atomic and their order is not fixed. Sums of \
+               floating-point numbers differ in their last bits, tickets and lists in their order."
+        cure "If the results have to be the same, let one thread write, or reduce in a fixed order, or compare what does not depend on \
+              the order."
+        examples "explore/last-writer.ptx" "explore/last-writer-mended.ptx"
     }
 }
 

@@ -25,5 +25,7 @@ pub use launch::{
     Stop, Subject,
 };
 pub use mechanisms::{mechanisms_named, one_mechanism};
-pub use monitor::{LaunchMonitor, ProbedMonitor, Progress, Unmonitored};
+pub use monitor::{
+    Attached, LaunchMonitor, ProbedMonitor, Progress, ScheduledMonitor, Unmonitored,
+};
 pub use program::{Context, ContextState, Dependence, MemoryRange, Program};

@@ -30,6 +30,20 @@ pub trait LaunchMonitor {
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
+
+    /// Returns the probe and the strategy that chooses the schedule, as far as there are such.
+    /// Machines whose [`Isa::has_checks`](crate::Isa::has_checks) is not set ignore both.
+    fn attached(&mut self) -> Attached<'_> {
+        Attached { probe: self.probe(), strategy: None }
+    }
+}
+
+/// What is attached to a launch.
+pub struct Attached<'a> {
+    /// What observes it.
+    pub probe: Option<&'a mut dyn Probe>,
+    /// What chooses its schedule, in place of the canonical one.
+    pub strategy: Option<&'a mut dyn vm::Strategy<1>>,
 }
 
 /// A monitor that never stops a launch.
@@ -64,5 +78,35 @@ impl LaunchMonitor for ProbedMonitor<'_> {
 
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut *self.probe)
+    }
+}
+
+/// A monitor with a strategy that chooses the schedule.
+pub struct ScheduledMonitor<'a> {
+    /// The monitor that may stop the launch, with its probe.
+    pub monitor: &'a mut dyn LaunchMonitor,
+    /// What chooses the schedule.
+    pub strategy: &'a mut dyn vm::Strategy<1>,
+}
+
+impl LaunchMonitor for ScheduledMonitor<'_> {
+    fn poll(&mut self, progress: Progress) -> bool {
+        self.monitor.poll(progress)
+    }
+
+    fn engine_selected(&mut self, engine: &str) {
+        self.monitor.engine_selected(engine);
+    }
+
+    fn buffer_allocated(&mut self, buffer: &str, address: u64, bytes: u64) {
+        self.monitor.buffer_allocated(buffer, address, bytes);
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.monitor.probe()
+    }
+
+    fn attached(&mut self) -> Attached<'_> {
+        Attached { probe: self.monitor.probe(), strategy: Some(&mut *self.strategy) }
     }
 }

@@ -85,13 +85,13 @@ pub(crate) fn compare_program(
 }
 
 /// Why a comparison did not come about.
-enum At {
+pub(crate) enum At {
     Findings(Diagnostics),
     Raised(Option<PyErr>),
 }
 
 impl At {
-    fn trouble(self, sources: SourceMap) -> Trouble {
+    pub(crate) fn trouble(self, sources: SourceMap) -> Trouble {
         match self {
             Self::Findings(found) => Trouble::Launch(found, sources),
             Self::Raised(Some(raised)) => Trouble::Interrupted(raised),
@@ -158,7 +158,7 @@ fn compare(mut job: Job, variations: &Variations, places: &Places) -> Result<Com
 }
 
 /// A job of one launch.
-fn parts(
+pub(crate) fn parts(
     program: &Program,
     wanted: &Wanted,
     call: &mut Call,

@@ -13,6 +13,7 @@
 mod args;
 mod compare;
 mod device;
+mod explore;
 mod launch;
 mod program;
 mod raise;
@@ -57,5 +58,7 @@ fn _simtlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(launch::launch, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare_file, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare_program, module)?)?;
+    module.add_function(wrap_pyfunction!(explore::explore_file, module)?)?;
+    module.add_function(wrap_pyfunction!(explore::explore_program, module)?)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use checks::Checker;
 use findings::{Finding, Findings, Kind, Location};
 use lab::run::Report;
-use machines::End;
+use machines::{End, Stop};
 
 /// Returns what a checker has found in a run, with the fault or hang that ended it; not in order
 /// yet.
@@ -29,13 +29,19 @@ fn stop_finding(report: &Report) -> Option<Finding> {
     }
     let index = report.ends.len() - 1;
     let kernel = report.stats.launches.get(index).map_or_else(String::new, |l| l.kernel.clone());
+    Some(of_stop(kind, stop, (index, kernel)))
+}
+
+/// Returns a fault or a hang as a finding of a kind; `launch` is its number and its kernel.
+#[must_use]
+pub fn of_stop(kind: Kind, stop: &Stop, (launch, kernel): (usize, String)) -> Finding {
     let place = stop.place.as_deref();
     let text = place.and_then(|place| place.text.as_ref());
-    Some(Finding {
+    Finding {
         kind,
         code: stop.code.into(),
         kernel,
-        launch: Some(index),
+        launch: Some(launch),
         message: stop.report.message.clone(),
         location: Location {
             text: text.map_or_else(|| "".into(), |text| text.text.as_str().into()),
@@ -49,5 +55,5 @@ fn stop_finding(report: &Report) -> Option<Finding> {
         causes: stop.report.notes.clone(),
         cure: stop.report.help.clone().unwrap_or_else(|| kind.row().cure.to_owned()),
         count: 1,
-    })
+    }
 }

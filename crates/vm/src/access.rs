@@ -327,8 +327,10 @@ pub(crate) fn write<const N: usize>(
     thread: usize,
     (space, at, width, bits): (Space, u64, Width, u64),
 ) {
-    if state.watch.armed() && read(state, slot, thread, (space, at), width) != bits & width.mask() {
-        state.watch.progress();
+    if state.watch.wants_changes()
+        && read(state, slot, thread, (space, at), width) != bits & width.mask()
+    {
+        state.watch.changed();
     }
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     let offset = at & WINDOW_MASK;

@@ -322,6 +322,31 @@ impl Code {
 }
 
 impl Code {
+    /// Returns whether threads can affect each other through it: it accesses memory that they
+    /// share, waits for others, prints, or reads what depends on the order of threads. Issues of
+    /// other instructions commute with those of other threads.
+    #[must_use]
+    pub fn interacts(&self) -> bool {
+        let shared = |op: &MemOp| !matches!(op.space, Space::Local | Space::Param | Space::Const);
+        match &self.exec {
+            Exec::Load(op) | Exec::Store(op) => shared(op),
+            Exec::Atomic(_)
+            | Exec::Copy(_)
+            | Exec::Mbarrier(_)
+            | Exec::Collective(_)
+            | Exec::Bar { .. }
+            | Exec::Malloc { .. }
+            | Exec::Free(_)
+            | Exec::Printf { .. }
+            | Exec::AssertFail { .. }
+            | Exec::Trap => true,
+            Exec::Sreg { reg, .. } => reg.observes_schedule(),
+            _ => false,
+        }
+    }
+}
+
+impl Code {
     /// Returns the special register that it reads, if that is a mask of lanes.
     pub(crate) fn lane_mask(&self) -> Option<&'static str> {
         use ir::Sreg::{LaneMaskEq, LaneMaskGe, LaneMaskGt, LaneMaskLe, LaneMaskLt};

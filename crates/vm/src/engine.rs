@@ -146,9 +146,6 @@ pub(crate) fn next<const N: usize, O: Observer<N>>(
             next_slot(state);
             continue;
         };
-        if O::EVENTS.has(Events::CTA) && cta.issues == 0 && group == 0 && !state.turn.issued {
-            observer.cta(cta.index, CtaEvent::Begin);
-        }
         let mechanism = &cta.groups[group].mechanism;
         let path = if state.policy == Policy::First {
             mechanism.preferred()
@@ -247,6 +244,9 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
     let Turn { slot, group, .. } = state.turn;
     let Some(cta) = state.resident[slot].as_deref_mut() else { return Step::Done };
     let id = cta.group_id(group);
+    if O::EVENTS.has(Events::CTA) && cta.issues == 0 {
+        observer.cta(cta.index, CtaEvent::Begin);
+    }
     let Some(code) = program.at(path.pc) else {
         let cause = Cause::CallTarget { address: path.pc.0, what: "where there is no code" };
         return Step::Fault(Box::new(Fault { cause, group: id, pc: path.pc, lanes: path.lanes }));

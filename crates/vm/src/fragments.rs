@@ -11,6 +11,7 @@ use crate::control::{fail, value};
 use crate::engine::{Failure, Now};
 use crate::matrix::{Matrix, Registers, Values};
 use crate::state::{Cta, State};
+use rustc_hash::FxHashMap;
 use simt::LaneMask;
 use simt::matrix::LANES;
 use simt::memory::{AccessKind, Width};
@@ -43,6 +44,10 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
     let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
     let (mut bad, mut first) = (LaneMask::EMPTY, None);
     let mut events: Vec<(u32, Vec<(u16, u64)>)> = Vec::new();
+    let mut values: Vec<Vec<u64>> = Vec::new();
+    let wants_values = O::EVENTS.has(Events::VALUES);
+    // What a lane stores may be in registers of others, which have theirs when all are here.
+    let stored = (wants_values && matrix.stores()).then(|| stored(state, now, matrix, op));
     for lane in now.on {
         let thread = cta.groups[now.group].thread(lane);
         for (i, piece) in pieces(state, cta, matrix, op, mem, thread).into_iter().enumerate() {
@@ -56,19 +61,70 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
             }
             if events.len() <= i {
                 events.resize(i + 1, (piece.bytes, Vec::new()));
+                values.resize(i + 1, Vec::new());
             }
             events[i].1.push((lane as u16, piece.at));
+            if wants_values {
+                let value = match &stored {
+                    Some(stored) => stored.get(&thread).and_then(|pieces| pieces.get(i)).copied(),
+                    None => Some(read_piece(state, now.slot, thread, mem, (piece.bytes, piece.at))),
+                };
+                let words =
+                    (0..piece.bytes.div_ceil(8)).map(|i| value.map(|v| (v >> (64 * i)) as u64));
+                values[i].extend(words.flatten());
+            }
         }
     }
     if let Some(error) = first {
         access::refuse(state, fail(error, bad))?;
     }
     if O::EVENTS.has(Events::ACCESS) {
-        for (bytes, places) in events {
-            access::observe_at(state, now, (mem, kind, bytes), places, &[], observer);
+        for ((bytes, places), values) in events.into_iter().zip(values) {
+            // Of all lanes, or of none.
+            let whole = values.len() == places.len() * bytes.div_ceil(8) as usize;
+            let values = if whole { &values[..] } else { &[] };
+            access::observe_at(state, now, (mem, kind, bytes), places, values, observer);
         }
     }
     Ok(())
+}
+
+/// Returns the pieces that threads are about to store, for the warps of which all lanes are here.
+fn stored<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    matrix: Matrix,
+    op: &CollectiveOp,
+) -> FxHashMap<usize, Values> {
+    let mut out = FxHashMap::default();
+    let Some(cta) = state.resident[now.slot].as_deref() else { return out };
+    let mut warps: FxHashMap<usize, usize> = FxHashMap::default();
+    for lane in now.on {
+        *warps.entry(cta.groups[now.group].thread(lane) / LANES).or_default() += 1;
+    }
+    let skip = matrix.address_operands() - 1;
+    for (warp, _) in warps.into_iter().filter(|(_, lanes)| *lanes == LANES) {
+        let sources = op.src.get(skip..).unwrap_or(&[]);
+        let values = matrix.stored(&registers(state, now.slot, warp * LANES, sources));
+        out.extend(values.into_iter().enumerate().map(|(lane, v)| (warp * LANES + lane, v)));
+    }
+    out
+}
+
+/// Reads a checked piece.
+fn read_piece<const N: usize>(
+    state: &State<N>,
+    slot: usize,
+    thread: usize,
+    mem: &MemOp,
+    (bytes, at): (u32, u64),
+) -> u128 {
+    let mut value = 0;
+    for (i, (width, at)) in words(bytes, at).enumerate() {
+        let word = access::read(state, slot, thread, (mem.space, at), width);
+        value |= u128::from(word) << (64 * i);
+    }
+    value
 }
 
 /// Whether the metadata that lanes bring of a sparse matrix means anything.
@@ -170,12 +226,8 @@ fn load<const N: usize>(
             let place = (mem.space, piece.at);
             // Another group may have freed the block since its lane arrived.
             let there = check_place(state, cta, thread, place, AccessKind::Load, bytes).is_ok();
-            let mut value = 0;
-            for (i, (width, at)) in words(piece.bytes, piece.at).enumerate().filter(|_| there) {
-                let word = access::read(state, slot, thread, (mem.space, at), width);
-                value |= u128::from(word) << (64 * i);
-            }
-            values.push(value);
+            let piece = (piece.bytes, piece.at);
+            values.push(if there { read_piece(state, slot, thread, mem, piece) } else { 0 });
         }
     }
     matrix.loaded(&values)

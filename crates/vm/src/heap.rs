@@ -1,6 +1,7 @@
 //! The device heap of `malloc` and `free`.
 
 use crate::cause::Cause;
+use simt::Pc;
 use simt::memory::{Addr, MemoryMap};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ struct Block {
     bytes: u64,
     /// Bytes that it takes from the heap.
     taken: u64,
+    /// The `malloc`, in the program whose launch has executed it.
+    at: Pc,
 }
 
 impl Default for Heap {
@@ -62,6 +65,13 @@ impl Heap {
         self.live.iter().map(|(&address, block)| (address, block.bytes))
     }
 
+    /// Returns the instruction that has allocated the block at an address, as a place in the program
+    /// whose launch has executed it.
+    #[must_use]
+    pub fn allocated_at(&self, address: Addr) -> Option<Pc> {
+        self.live.get(&address.0).map(|block| block.at)
+    }
+
     /// Frees all blocks, as the end of a context does.
     pub fn clear(&mut self, memory: &mut MemoryMap) {
         for address in std::mem::take(&mut self.live).into_keys() {
@@ -73,7 +83,7 @@ impl Heap {
     }
 
     /// Returns the address of `size` new bytes; 0 if the heap does not have that many.
-    pub(crate) fn allocate(&mut self, memory: &mut MemoryMap, size: u64) -> u64 {
+    pub(crate) fn allocate(&mut self, memory: &mut MemoryMap, size: u64, at: Pc) -> u64 {
         let taken = size.max(1).checked_next_multiple_of(16);
         let left = self.limit.saturating_sub(self.used);
         let Some(taken) = taken.filter(|&t| t <= left) else { return 0 };
@@ -82,7 +92,7 @@ impl Heap {
         };
         self.count += 1;
         self.used += taken;
-        self.live.insert(address.0, Block { bytes: size, taken });
+        self.live.insert(address.0, Block { bytes: size, taken, at });
         address.0
     }
 

@@ -30,8 +30,10 @@ mod printf;
 mod program;
 mod recheck;
 mod retry;
+mod schedule;
 mod shared;
 mod slice;
+mod spin;
 mod sreg;
 mod state;
 mod system;
@@ -60,6 +62,10 @@ pub use recheck::{
     Claim, DIFFER, Difference, Recheck, RecheckError, Writer, first_difference, recheck,
 };
 pub use retry::Retry;
+pub use schedule::{
+    Alternative, Canonical, Choice, ChoicePoint, NotAChoice, Position, Schedule, Scheduler,
+    SchedulerState, SharedStrategy, Strategy, StrategyObserver, run as run_schedule,
+};
 pub use shared::SharedLayout;
 pub use simt::counts::Counts;
 pub use state::{Setup, State};

@@ -14,7 +14,7 @@ use crate::program::{FuncInfo, Program};
 use simt::Pc;
 
 /// A set of places, as bits.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Places {
     words: Vec<u64>,
     len: usize,

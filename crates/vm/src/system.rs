@@ -27,7 +27,7 @@ pub(crate) fn execute<const N: usize>(
         Exec::Malloc { dst, size } => {
             for lane in now.on {
                 let size = operand(state, now, *size, lane);
-                let address = state.heap.allocate(&mut state.memory, size);
+                let address = state.heap.allocate(&mut state.memory, size, now.pc);
                 result(state, now, *dst, lane, address);
             }
         }

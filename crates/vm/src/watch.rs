@@ -33,6 +33,10 @@ pub fn quiet_rounds(resident: usize) -> u64 {
 pub(crate) struct Watch<const N: usize> {
     quiet: u64,
     armed: bool,
+    /// Whether changes are counted.
+    counting: bool,
+    /// Changes of memory, if they are counted, and releases of threads.
+    changes: u64,
     reference: Option<Box<Reference<N>>>,
 }
 
@@ -70,14 +74,38 @@ impl<const N: usize> Watch<N> {
 
     /// Records an event after which equal states are no longer expected.
     pub(crate) fn progress(&mut self) {
+        self.changes += 1;
+        self.restart();
+    }
+
+    /// Looks for states that repeat from here on.
+    pub(crate) fn restart(&mut self) {
         self.quiet = 0;
         self.armed = false;
         self.reference = None;
     }
 
     /// Returns whether stores should say if they change memory.
-    pub(crate) fn armed(&self) -> bool {
-        self.armed
+    pub(crate) fn wants_changes(&self) -> bool {
+        self.armed || self.counting
+    }
+
+    /// Records that a store changes memory.
+    pub(crate) fn changed(&mut self) {
+        self.changes += 1;
+        if self.armed {
+            self.progress();
+        }
+    }
+
+    /// Counts all changes of memory from now on.
+    pub(crate) fn count_changes(&mut self) {
+        self.counting = true;
+    }
+
+    /// Returns the number of changes so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 }
 
@@ -88,7 +116,7 @@ pub(crate) fn round<const N: usize>(
 ) -> Option<Step<Cause, N>> {
     state.watch.quiet += 1;
     state.watch.armed = state.watch.quiet >= quiet_rounds(state.resident.len());
-    if !state.watch.armed() {
+    if !state.watch.armed {
         return None;
     }
     let policy = state.policy.image();

@@ -118,11 +118,23 @@ impl Checks {
         out: &mut Out,
     ) -> Exit {
         let Some(checker) = checker else { return exit };
-        let mut findings = study::checks::conclude(checker, report);
+        let findings = study::checks::conclude(checker, report);
+        self.report(findings, exit, sources, out)
+    }
+
+    /// Writes the reports of findings; returns the exit status, given that of the run.
+    pub(super) fn report(
+        &self,
+        mut findings: Findings,
+        exit: Exit,
+        sources: &SourceMap,
+        out: &mut Out,
+    ) -> Exit {
         findings.finish(&self.suppressions);
         let shown = diagnostics(&findings);
         if self.outputs.iter().all(|output| output.format != Format::Text || output.path.is_some())
-            && !self.set.observes()
+            && !findings.checks.observes()
+            && !findings.checks.has(Check::Schedule)
         {
             // Faults and hangs alone, which the run has reported.
         } else {

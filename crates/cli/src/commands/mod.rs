@@ -7,6 +7,7 @@ mod compare;
 mod conform;
 pub(crate) mod device;
 mod exec;
+mod explore;
 mod inspect;
 mod memory;
 mod predicate;
@@ -29,6 +30,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     match command {
         Command::Run(run) => run::run(&run, out),
         Command::Bench(bench) => bench::bench(&bench, out),
+        Command::Explore(args) => explore::explore(&args, out),
         Command::Compare(compare) => compare::compare(&compare, out),
         Command::Explain(explain) => study::explain(&explain, out),
         Command::Diff(diff) => study::diff(&diff, out),

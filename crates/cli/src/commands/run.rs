@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ::checks::Checker;
+use ::explore::RecordedSchedule;
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use inputs::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use inputs::npy;
@@ -12,11 +13,12 @@ use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
 use lab::show;
 use lab::stats::{self, RunTimes};
 use machines::probe::ProbePair;
-use machines::{Choice, Command, HostThreads, Level, ProbedMonitor, unsupported};
+use machines::{Choice, Command, HostThreads, LaunchMonitor, Level, ProbedMonitor, unsupported};
 use study::probes::Rejoins;
 
 use super::checks::{self, Checks};
 use super::choose_isa;
+use super::explore;
 use super::memory::{self, MemoryFile};
 use super::target::one;
 use crate::args::{EngineName, LevelName, Run, Stats};
@@ -38,7 +40,7 @@ pub(super) struct Words<'a> {
     dump_hex: Vec<Located<String>>,
     signature: Vec<Located<String>>,
     pub(super) options: Vec<MachineOption>,
-    run: RunWords,
+    pub(super) run: RunWords,
     engine: Choice,
     level: Option<Level>,
     threads: HostThreads,
@@ -133,11 +135,18 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         Err(finding) => return super::refuse(&finding, &sources, out),
     };
     let ready = Checks::new(args, &mut words, &mut sources).and_then(|checks| {
+        let schedule = match &args.schedule {
+            Some(path) => Some(explore::scheduled(path, &mut words, &mut sources)?),
+            None => None,
+        };
         let (job, dumps) = prepare(&words, &mut sources)?;
+        if schedule.is_some() {
+            explore::has_schedules(&job)?;
+        }
         let checker = checks.checker(&job)?;
-        Ok((job, dumps, checks, checker))
+        Ok((job, dumps, checks, checker, schedule))
     });
-    let (job, dumps, checks, mut checker) = match ready {
+    let (job, dumps, checks, mut checker, schedule) = match ready {
         Ok(ready) => ready,
         Err(found) => {
             out.findings(&found, &sources);
@@ -147,7 +156,8 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let mut bar = ProgressMonitor::new();
     let mut rejoins = Rejoins::default();
     let checking = checker.as_mut().filter(|_| checks.observes());
-    let outcome = observed(&job, args.stats, &mut rejoins, checking, &mut bar);
+    let wanted = (args.stats, schedule.as_ref());
+    let outcome = observed(&job, wanted, &mut rejoins, checking, &mut bar);
     let engines = bar.finish();
     if args.verbose {
         engines.iter().for_each(|engine| out.note(&format!("engine: {engine}\n")));
@@ -181,23 +191,27 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     exit
 }
 
-/// Runs a job with the probes that its reports need.
+/// Runs a job with the probes that its reports need, and in the schedule that is given.
 fn observed(
     job: &Job,
-    stats: Stats,
+    (stats, schedule): (Stats, Option<&RecordedSchedule>),
     rejoins: &mut Rejoins,
     checker: Option<&mut Checker>,
     bar: &mut ProgressMonitor,
 ) -> Result<Report, Diagnostics> {
     let detailed = stats != Stats::None;
+    let run = |monitor: &mut dyn LaunchMonitor| match schedule {
+        None => job.run(detailed, monitor),
+        Some(schedule) => explore::replay(job, schedule, detailed, monitor),
+    };
     // Reconvergence times require a look at each issue, so only the full report measures them.
     match (checker, stats == Stats::Json) {
-        (None, false) => job.run(detailed, bar),
-        (None, true) => job.run(detailed, &mut ProbedMonitor { monitor: bar, probe: rejoins }),
-        (Some(probe), false) => job.run(detailed, &mut ProbedMonitor { monitor: bar, probe }),
+        (None, false) => run(bar),
+        (None, true) => run(&mut ProbedMonitor { monitor: bar, probe: rejoins }),
+        (Some(probe), false) => run(&mut ProbedMonitor { monitor: bar, probe }),
         (Some(checker), true) => {
             let mut both = ProbePair(rejoins, checker);
-            job.run(detailed, &mut ProbedMonitor { monitor: bar, probe: &mut both })
+            run(&mut ProbedMonitor { monitor: bar, probe: &mut both })
         }
     }
 }

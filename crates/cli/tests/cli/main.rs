@@ -4,6 +4,7 @@ mod checks;
 mod device;
 mod exec;
 mod exec_checks;
+mod explore;
 mod linx;
 mod process;
 mod report;

@@ -132,6 +132,27 @@ impl Job {
         variant: &Variant,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<VariantRun, Diagnostics> {
+        self.run_as(variant, true, monitor)
+    }
+
+    /// As [`Self::run_variant`], without statistics beyond the lane slots.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn run_plain(
+        &mut self,
+        variant: &Variant,
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<VariantRun, Diagnostics> {
+        self.run_as(variant, false, monitor)
+    }
+
+    fn run_as(
+        &mut self,
+        variant: &Variant,
+        detailed: bool,
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<VariantRun, Diagnostics> {
         let kept = (self.mechanism.clone(), self.warp_size.clone(), self.limit);
         let order = variant.order.iter().map(|order| ("order".to_owned(), order.clone()));
         let options =
@@ -139,7 +160,7 @@ impl Job {
         self.mechanism.value.clone_from(&variant.mechanism);
         self.warp_size.value = variant.warp_size;
         self.limit = self.limit.or(variant.limit);
-        let outcome = self.launch_all(&variant.mechanism, true, monitor);
+        let outcome = self.launch_all(&variant.mechanism, detailed, monitor);
         (self.mechanism, self.warp_size, self.limit) = kept;
         self.restore(options);
         let LaunchResults { results, buffers, variables, .. } = outcome?;

@@ -11,6 +11,7 @@ from ._catalogue import Mechanism, Metric, mechanisms, metrics
 from ._compare import Comparison, compare
 from ._enable import capture, enable
 from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, ProgramNotFound, SimtlabError, Stopped
+from ._explore import Exploration, explore
 from ._findings import CheckFinding
 from ._module import Kernel, Module, Parameter, Result, run
 from ._simtlab import __version__
@@ -23,6 +24,7 @@ __all__ = [
     "Device",
     "DeviceArray",
     "DeviceError",
+    "Exploration",
     "Fault",
     "Finding",
     "Hang",
@@ -43,6 +45,7 @@ __all__ = [
     "compare",
     "empty",
     "enable",
+    "explore",
     "mechanisms",
     "metrics",
     "run",

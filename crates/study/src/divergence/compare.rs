@@ -18,6 +18,8 @@ use checks::race::{Race, Races};
 const REFERENCE_LIMIT: u64 = 1 << 28;
 /// Limit of the other runs, if the job has none, as a multiple of the reference's issues.
 const LIMIT_FACTOR: u64 = 4;
+/// Most issues of a run that is repeated under every order of branch sides.
+const MOST_ISSUES_OF_ORDERS: u64 = 1 << 18;
 /// Least limit of the other runs.
 const LEAST_LIMIT: u64 = 1 << 20;
 
@@ -147,6 +149,7 @@ fn row(
         times: ReconvergenceTimes::default(),
         sentence: None,
         report: None,
+        orders: Vec::new(),
         impact: Impact::default(),
         views: None,
     };
@@ -207,8 +210,54 @@ fn row(
             row.verdict = Verdict::Racy;
         }
     }
+    if !orders(job, setting, (&variant, &mut row), monitor)? {
+        return Ok(None);
+    }
     row.sentence = sentence(&row);
     Ok(Some(row))
+}
+
+/// Runs a row's variant under every order of branch sides, if lanes part and that is a choice of
+/// the mechanism; a hang or fault under one of them is the row's. Returns `false` if the monitor
+/// stopped it.
+fn orders(
+    job: &mut Job,
+    setting: &RowSetup,
+    (variant, row): (&Variant, &mut Row),
+    monitor: &mut dyn LaunchMonitor,
+) -> Result<bool, Diagnostics> {
+    let chosen =
+        converge::Entry::find(&variant.mechanism).is_ok_and(|entry| entry.knobs.contains(&"order"));
+    let counts = row.stats.as_ref().map(|stats| stats.counts);
+    let parts = counts.is_some_and(|counts| {
+        counts.divergent_branches > 0 && counts.slots.issues() <= MOST_ISSUES_OF_ORDERS
+    });
+    if !chosen || !parts || setting.order.is_some() || row.verdict == Verdict::Unsupported {
+        return Ok(true);
+    }
+    for (name, _) in converge::Order::ALL {
+        let variant = Variant { order: Some(name.to_owned()), ..variant.clone() };
+        let run = job.run_plain(&variant, monitor)?;
+        if interrupted(&run) {
+            return Ok(false);
+        }
+        let differs =
+            || !verdict::differences(&run, &setting.reference, &setting.multisets, "").is_empty();
+        let verdict = match verdict::of_end(&run) {
+            Some((verdict, report)) => {
+                if row.report.is_none() {
+                    (row.verdict, row.report) = (verdict, Some(report));
+                }
+                verdict
+            }
+            None if verdict::of_end(&setting.reference).is_none() && differs() => {
+                if row.races.is_empty() { Verdict::OrderDependent } else { Verdict::Racy }
+            }
+            None => Verdict::Ok,
+        };
+        row.orders.push((name, verdict));
+    }
+    Ok(true)
 }
 
 /// Returns whether two rows are compared by their issues: rows of one warp size, and rows of a

@@ -38,6 +38,9 @@ pub struct Row {
     pub sentence: Option<String>,
     /// The diagnostic of a hang, a fault or a refusal.
     pub report: Option<Diagnostic>,
+    /// The verdict under each order of the sides of divergent branches, for mechanisms with that
+    /// choice; empty if no branch diverged, if one order was asked for, or if the runs are long.
+    pub orders: Vec<(&'static str, Verdict)>,
     /// The cost relative to the other rows.
     pub impact: Impact,
     /// Lanes over time and losses by line, if the plan requests them and the machine supports

@@ -68,6 +68,9 @@ fn row(row: &Row) -> Value {
     put("verdict", json!(row.verdict.name()));
     put("equal_to_serial", json!(row.equal));
     put("sentence", json!(row.sentence));
+    let orders =
+        row.orders.iter().map(|(name, verdict)| ((*name).to_owned(), json!(verdict.name())));
+    put("orders", Value::Object(orders.collect()));
     let zero = LaunchStats::default();
     let stats = row.stats.as_ref().unwrap_or(&zero);
     let (ran, counts) = (row.stats.is_some(), &stats.counts);

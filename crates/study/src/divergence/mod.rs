@@ -24,5 +24,5 @@ pub use comparison::{Comparison, Impact, Row};
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};
 pub use names::{numbers_named, order_named};
 pub use text::to_text;
-pub use verdict::{Difference, Verdict};
+pub use verdict::{Difference, Verdict, differences};
 pub use views::Views;

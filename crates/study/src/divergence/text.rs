@@ -72,6 +72,9 @@ fn remarks(out: &mut String, comparison: &Comparison) {
                 note.lines().for_each(|line| paragraph(out, "", line));
             }
         }
+        if let Some(text) = over_orders(&row.orders) {
+            paragraph(out, "orders: ", &text);
+        }
         for difference in row.differences.iter().take(SHOWN) {
             paragraph(out, "differs: ", &format!("{}: {}", difference.what, difference.text));
         }
@@ -83,6 +86,20 @@ fn remarks(out: &mut String, comparison: &Comparison) {
             paragraph(out, "", &format!("and {} more", row.witnesses.len() - SHOWN));
         }
     }
+}
+
+/// Says under how many orders of branch sides a kernel ends, if not all are alike.
+pub(super) fn over_orders(orders: &[(&str, Verdict)]) -> Option<String> {
+    let (_, first) = orders.first()?;
+    if orders.iter().all(|(_, verdict)| verdict == first) {
+        return None;
+    }
+    let ends = |verdict: &Verdict| !matches!(verdict, Verdict::Hang | Verdict::Fault);
+    let ended = orders.iter().filter(|(_, verdict)| ends(verdict)).count();
+    let each: Vec<String> =
+        orders.iter().map(|(name, verdict)| format!("{name} {}", verdict.name())).collect();
+    let count = orders.len();
+    Some(format!("ends under {ended} of {count} orders of branch sides: {}", each.join(", ")))
 }
 
 fn describe_race(out: &mut String, race: &Race) {

@@ -98,9 +98,10 @@ pub struct Difference {
     pub text: String,
 }
 
-/// Returns all differences between two completed runs. Buffers in `multisets` are compared as
-/// multisets.
-pub(super) fn differences(
+/// Returns all differences between two completed runs, the second of which is called `of`. Buffers
+/// in `multisets` are compared as multisets.
+#[must_use]
+pub fn differences(
     run: &VariantRun,
     reference: &VariantRun,
     multisets: &[String],

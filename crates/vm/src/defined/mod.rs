@@ -30,6 +30,7 @@ use crate::code::{Code, Exec, GuardRow, LaneOp, MaskBrSrc, MaskOp, MbarrierKind,
 use crate::control::value;
 use crate::engine::{self, guarded};
 use crate::program::Program;
+use crate::schedule::{Position, Schedule};
 use crate::state::{Cta, State};
 use calls::returned;
 use converge::Path;
@@ -139,41 +140,44 @@ impl Definedness {
         !self.lossy && self.memory.is_complete()
     }
 
-    /// Executes up to `count` issues as the exact engine does.
-    pub fn run<const N: usize, O: Observer<N>>(
+    /// Executes up to `count` issues in the order of a schedule; `None` if it stops.
+    pub fn run<const N: usize, S: Schedule<N>, O: Observer<N>>(
         &mut self,
+        schedule: &mut S,
         program: &Program,
         state: &mut State<N>,
         observer: &mut O,
         count: u64,
-    ) -> Step<Cause, N> {
+    ) -> Option<Step<Cause, N>> {
         for _ in 0..count {
-            let step = self.step(program, state, observer);
+            let step = self.step(schedule, program, state, observer)?;
             if !matches!(step, Step::Issued) {
-                return step;
+                return Some(step);
             }
         }
-        Step::Issued
+        Some(Step::Issued)
     }
 
     /// Executes one issue as the exact engine does.
-    fn step<const N: usize, O: Observer<N>>(
+    fn step<const N: usize, S: Schedule<N>, O: Observer<N>>(
         &mut self,
+        schedule: &mut S,
         program: &Program,
         state: &mut State<N>,
         observer: &mut O,
-    ) -> Step<Cause, N> {
-        let path = match engine::next(program, state, observer) {
-            Ok(path) => path,
-            Err(end) => return end,
+    ) -> Option<Step<Cause, N>> {
+        let path = match schedule.next(program, state, observer) {
+            Ok(path) => path?,
+            Err(end) => return Some(end),
         };
-        let slot = state.turn.slot;
+        let (slot, turn) = (state.turn.slot, Position::of(state));
         let after = self.before(program, state, &path);
         let step = engine::issue(program, state, path, observer);
         if matches!(step, Step::Issued) {
             self.after(program, state, slot, after);
+            schedule.issued(program, state, &path, turn);
         }
-        step
+        Some(step)
     }
 
     fn before<const N: usize>(

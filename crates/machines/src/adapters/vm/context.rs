@@ -17,7 +17,7 @@ use super::statistics::{RunTotals, counters, inserted, result};
 use super::{options, report};
 use crate::adapters::shared;
 use crate::launch::{Choice, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
-use crate::monitor::{LaunchMonitor, Progress};
+use crate::monitor::{Attached, LaunchMonitor, Progress};
 use crate::probe::{self, EventSink, LaunchStart};
 use crate::program::{Context, ContextState};
 use crate::stats::CodeCost;
@@ -356,6 +356,11 @@ impl Monitor for MonitorAdapter<'_> {
     fn sink(&mut self) -> Option<&mut dyn EventSink> {
         self.monitor.probe().map(|probe| probe as &mut dyn EventSink)
     }
+
+    fn attached(&mut self) -> engine::Attached<'_> {
+        let Attached { probe, strategy } = self.monitor.attached();
+        engine::Attached { sink: probe.map(|probe| probe as &mut dyn EventSink), strategy }
+    }
 }
 
 impl Context for VmContext<'_> {
@@ -410,8 +415,10 @@ impl Context for VmContext<'_> {
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let observed = monitor.probe().is_some() || options::checks_facts(request.options);
+        let scheduled = monitor.attached().strategy.is_some();
         let exact = match request.engine {
             Choice::Exact => Some("asked for"),
+            _ if scheduled => Some("the schedule is not the canonical one"),
             _ if observed => Some("something looks at its events"),
             _ if request.mechanism != "ipdom" => {
                 Some("the fast engine has the mechanism ipdom alone")
@@ -444,6 +451,13 @@ impl VmContext<'_> {
         } else {
             request.warp_size
         };
-        if span <= 64 { self.run::<1>(request, monitor) } else { self.run::<16>(request, monitor) }
+        if span <= 64 {
+            return self.run::<1>(request, monitor);
+        }
+        if monitor.attached().strategy.is_some() {
+            let message = format!("schedules are for groups of up to 64 lanes, not of {span}");
+            return Err(LaunchProblem { about: Subject::Mechanism, ..general(message) });
+        }
+        self.run::<16>(request, monitor)
     }
 }

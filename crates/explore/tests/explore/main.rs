@@ -1,0 +1,7 @@
+//! The tests of the crate, as one program.
+
+mod common;
+mod enumerate;
+mod programs;
+mod recorded;
+mod strategies;
