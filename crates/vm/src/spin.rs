@@ -90,7 +90,7 @@ impl Spins {
                 for thread in threads {
                     // All frames: what callers keep may matter after a return.
                     (0..rows).for_each(|row| {
-                        cta.file[row * cta.parked.len() + thread].hash(&mut hasher)
+                        cta.file[row * cta.parked.len() + thread].hash(&mut hasher);
                     });
                     cta.frames.base[thread].hash(&mut hasher);
                 }

@@ -81,9 +81,9 @@ fn run(args: &Explore, sources: &mut SourceMap, out: &mut Out) -> Result<Exit, D
     };
     let table = to_text(&exploration);
     if checks.takes_output() {
-        out.note(&table)
+        out.note(&table);
     } else {
-        out.text(&table)
+        out.text(&table);
     }
     if let Some(stop) = exploration.stop() {
         out.finding(stop, sources);
