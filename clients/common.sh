@@ -13,7 +13,7 @@ build() {
   local release=()
   [ "$profile" = release ] && release=(--release)
   cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi \
-    -p simtlab-cublas -p simtlab-curand -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse
+    -p simtlab-cublas -p simtlab-cublaslt -p simtlab-curand -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse
   bash "$here/crates/cudart/link.sh" "$built"
   bash "$here/crates/culibs/link.sh" "$built"
 }

@@ -8,7 +8,7 @@ venv libraries 'numpy<3' scipy nvidia-cuda-nvrtc-cu12==12.9.* nvidia-cuda-runtim
 packages=$(echo "$environment"/lib/python3*/site-packages/nvidia)
 export CURAND_HEADERS=$packages/curand/include:$packages/cuda_runtime/include:$packages/cuda_cccl/include
 export LD_LIBRARY_PATH=$packages/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-for library in ${LIBRARIES:-cublas curand cufft cusolver cusparse}; do
+for library in ${LIBRARIES:-cublas cublaslt curand cufft cusolver cusparse}; do
   echo "$library"
   on_device "$environment/bin/python" "$here/clients/libraries/$library.py" "$@"
 done

@@ -22,7 +22,7 @@ library() {
 }
 
 library libcublas.a 'cublas*; simtlab_cublas*' libcublas.so.12 libcublas.so.13
-library libcublasLt.a 'cublasLt*' libcublasLt.so.12 libcublasLt.so.13
+library libcublaslt.a 'cublasLt*' libcublasLt.so.12 libcublasLt.so.13
 library libcurand.a 'curand*' libcurand.so.10
 library libcufft.a 'cufft*' libcufft.so.11 libcufft.so.12
 library libcusparse.a 'cusparse*' libcusparse.so.12

@@ -10,6 +10,7 @@
 //! The driver library is opened by name ([`driver`]), so that all libraries of a process share one
 //! state. Handles are numbers ([`handles`]), never addresses, so an invalid one is an error.
 
+mod bytes;
 mod call;
 mod declare;
 pub mod device;
@@ -20,7 +21,8 @@ pub mod handles;
 mod narrow;
 pub mod stream;
 
-pub use bytemuck::Pod;
+pub use bytemuck::{Pod, bytes_of};
+pub use bytes::from_bytes;
 pub use call::{call, count, size, unsupported};
 pub use cuda_abi::host::Ptr;
 pub use dtype::{DataType, Number};

@@ -1,0 +1,97 @@
+//! Handles, descriptors, products.
+
+use culibs::device::put_host;
+use culibs::{Error, Ptr};
+
+use crate::handle;
+use crate::layout;
+use crate::matmul::{self, Addresses, Layouts};
+use crate::objects::{self, Kind, Object};
+use crate::transform;
+
+culibs::family! {
+    enter;
+    [(): cublasLtCreate](out: Ptr) => handle::create(out);
+    [(): cublasLtDestroy](handle: u64) => handle::destroy(handle);
+    [(): cublasLtGetProperty](kind: i32, out: Ptr) => super::property(kind, out);
+    [(): cublasLtHeuristicsCacheGetCapacity](out: Ptr) => put_host(out, 0_usize);
+    [(): cublasLtHeuristicsCacheSetCapacity](_capacity: usize) => Ok(());
+    [(): cublasLtLoggerSetCallback; (): cublasLtLoggerSetFile; (): cublasLtLoggerOpenFile]
+        (_where: Ptr) => Ok(());
+    [(): cublasLtLoggerSetLevel; (): cublasLtLoggerSetMask](_what: i32) => Ok(());
+    [(): cublasLtLoggerForceDisable]() => Ok(());
+
+    [(): cublasLtMatrixLayoutInit_internal]
+        (at: Ptr, size: usize, dtype: i32, rows: u64, cols: u64, ld: i64)
+        => objects::make(at, size, layout::object(dtype, rows, cols, ld));
+    [(): cublasLtMatrixLayoutCreate](out: Ptr, dtype: i32, rows: u64, cols: u64, ld: i64)
+        => objects::create(out, layout::object(dtype, rows, cols, ld));
+    [(): cublasLtMatmulDescInit_internal](at: Ptr, size: usize, compute: i32, scale: i32)
+        => objects::make(at, size, matmul::object(compute, scale));
+    [(): cublasLtMatmulDescCreate](out: Ptr, compute: i32, scale: i32)
+        => objects::create(out, matmul::object(compute, scale));
+    [(): cublasLtMatrixTransformDescInit_internal](at: Ptr, size: usize, scale: i32)
+        => objects::make(at, size, transform::object(scale));
+    [(): cublasLtMatrixTransformDescCreate](out: Ptr, scale: i32)
+        => objects::create(out, transform::object(scale));
+    [(): cublasLtMatmulPreferenceInit_internal](at: Ptr, size: usize)
+        => objects::make(at, size, Object::new(Kind::Preference));
+    [(): cublasLtMatmulPreferenceCreate](out: Ptr)
+        => objects::create(out, Object::new(Kind::Preference));
+    [(): cublasLtMatrixLayoutDestroy; (): cublasLtMatmulDescDestroy;
+     (): cublasLtMatrixTransformDescDestroy; (): cublasLtMatmulPreferenceDestroy]
+        (descriptor: u64) => objects::destroy(descriptor);
+    [(): cublasLtMatrixLayoutSetAttribute](object: u64, attribute: i32, from: Ptr, size: usize)
+        => objects::set(object, Kind::Layout, attribute, from, size);
+    [(): cublasLtMatmulDescSetAttribute](object: u64, attribute: i32, from: Ptr, size: usize)
+        => objects::set(object, Kind::Matmul, attribute, from, size);
+    [(): cublasLtMatrixTransformDescSetAttribute]
+        (object: u64, attribute: i32, from: Ptr, size: usize)
+        => objects::set(object, Kind::Transform, attribute, from, size);
+    [(): cublasLtMatmulPreferenceSetAttribute]
+        (object: u64, attribute: i32, from: Ptr, size: usize)
+        => objects::set(object, Kind::Preference, attribute, from, size);
+    [(): cublasLtMatrixLayoutGetAttribute]
+        (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
+        => objects::get(object, Kind::Layout, attribute, to, size, written);
+    [(): cublasLtMatmulDescGetAttribute]
+        (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
+        => objects::get(object, Kind::Matmul, attribute, to, size, written);
+    [(): cublasLtMatrixTransformDescGetAttribute]
+        (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
+        => objects::get(object, Kind::Transform, attribute, to, size, written);
+    [(): cublasLtMatmulPreferenceGetAttribute]
+        (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
+        => objects::get(object, Kind::Preference, attribute, to, size, written);
+
+    [(): cublasLtMatmul]
+        (handle: u64, description: u64, alpha: Ptr, a: u64, a_layout: u64, b: u64, b_layout: u64,
+         beta: Ptr, c: u64, c_layout: u64, d: u64, d_layout: u64, _algorithm: Ptr,
+         _workspace: u64, _workspace_size: usize, stream: u64)
+        => matmul::run(handle, description,
+            Layouts { a: a_layout, b: b_layout, c: c_layout, d: d_layout },
+            Addresses { alpha, a, b, beta, c, d }, stream);
+    [(): cublasLtMatrixTransform]
+        (handle: u64, description: u64, alpha: Ptr, a: u64, a_layout: u64, beta: Ptr, b: u64,
+         b_layout: u64, c: u64, c_layout: u64, stream: u64)
+        => transform::run(handle, description, (alpha, (a, a_layout)), (beta, (b, b_layout)),
+            (c, c_layout), stream);
+    [(): cublasLtMatmulAlgoGetHeuristic]
+        (handle: u64, description: u64, a: u64, b: u64, c: u64, d: u64, _preference: u64,
+         requested: i32, out: Ptr, count: Ptr)
+        => matmul::heuristic(handle, description, Layouts { a, b, c, d }, requested, out, count);
+    [(): cublasLtMatmulAlgoGetIds]
+        (handle: u64, _compute: i32, _scale: i32, _a: i32, _b: i32, _c: i32, _d: i32,
+         requested: i32, out: Ptr, count: Ptr)
+        => matmul::algorithm_ids(handle, requested, out, count);
+    [(): cublasLtMatmulAlgoInit]
+        (handle: u64, _compute: i32, _scale: i32, _a: i32, _b: i32, _c: i32, _d: i32, id: i32,
+         out: Ptr)
+        => matmul::make_algorithm(handle, id, out);
+    [(): cublasLtMatmulAlgoCheck]
+        (handle: u64, description: u64, a: u64, b: u64, c: u64, d: u64, algorithm: Ptr, out: Ptr)
+        => matmul::check_algorithm(handle, description, Layouts { a, b, c, d }, algorithm, out);
+    [(): cublasLtMatmulAlgoConfigSetAttribute]
+        (algorithm: Ptr, _attribute: i32, _from: Ptr, _size: usize)
+        => if algorithm == 0 { Err(Error::InvalidValue) } else { Ok(()) };
+}
