@@ -218,8 +218,7 @@ fn row(
 }
 
 /// Runs a row's variant under every order of branch sides, if lanes part and that is a choice of
-/// the mechanism; a hang or fault under one of them is the row's. Returns `false` if the monitor
-/// stopped it.
+/// the mechanism. Returns `false` if the monitor stopped it.
 fn orders(
     job: &mut Job,
     setting: &RowSetup,
@@ -244,12 +243,7 @@ fn orders(
         let differs =
             || !verdict::differences(&run, &setting.reference, &setting.multisets, "").is_empty();
         let verdict = match verdict::of_end(&run) {
-            Some((verdict, report)) => {
-                if row.report.is_none() {
-                    (row.verdict, row.report) = (verdict, Some(report));
-                }
-                verdict
-            }
+            Some((verdict, _)) => verdict,
             None if verdict::of_end(&setting.reference).is_none() && differs() => {
                 if row.races.is_empty() { Verdict::OrderDependent } else { Verdict::Racy }
             }

@@ -59,7 +59,8 @@ fn remarks(out: &mut String, comparison: &Comparison) {
     }
     for row in &comparison.rows {
         let said = row.verdict == Verdict::Racy && row.differences.is_empty();
-        if row.verdict == Verdict::Ok || said {
+        let orders = orders_text(&row.orders);
+        if (row.verdict == Verdict::Ok || said) && orders.is_none() {
             continue;
         }
         let _ = writeln!(out, "\n{} at W = {}: {}", row.name(), row.warp_size, row.verdict.name());
@@ -72,7 +73,7 @@ fn remarks(out: &mut String, comparison: &Comparison) {
                 note.lines().for_each(|line| paragraph(out, "", line));
             }
         }
-        if let Some(text) = over_orders(&row.orders) {
+        if let Some(text) = orders {
             paragraph(out, "orders: ", &text);
         }
         for difference in row.differences.iter().take(SHOWN) {
@@ -89,12 +90,12 @@ fn remarks(out: &mut String, comparison: &Comparison) {
 }
 
 /// Says under how many orders of branch sides a kernel ends, if not all are alike.
-pub(super) fn over_orders(orders: &[(&str, Verdict)]) -> Option<String> {
+fn orders_text(orders: &[(&str, Verdict)]) -> Option<String> {
+    let ends = |verdict: &Verdict| !matches!(verdict, Verdict::Hang | Verdict::Fault);
     let (_, first) = orders.first()?;
-    if orders.iter().all(|(_, verdict)| verdict == first) {
+    if orders.iter().all(|(_, verdict)| ends(verdict) == ends(first)) {
         return None;
     }
-    let ends = |verdict: &Verdict| !matches!(verdict, Verdict::Hang | Verdict::Fault);
     let ended = orders.iter().filter(|(_, verdict)| ends(verdict)).count();
     let each: Vec<String> =
         orders.iter().map(|(name, verdict)| format!("{name} {}", verdict.name())).collect();
