@@ -6,5 +6,6 @@ build
 venv torch torch numpy expecttest
 echo "torch $(version_of torch), triton $(version_of triton)"
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$environment/cache} TRITON_DEFAULT_FP_FUSION=1
+PYTHONPATH=$here/clients on_device "$environment/bin/python" "$here/clients/torch/check.py"
 on_device "$environment/bin/python" "$here/clients/torch/gpt.py"
 on_device "$environment/bin/python" "$here/clients/torch/operators.py" "${SHARE:-0.1}"

@@ -59,6 +59,20 @@ pub extern "C" fn cuGetExportTable(out: Ptr, _id: Ptr) -> i32 {
     })
 }
 
+/// Registers a function for messages of the driver's log, which has none: it is never called.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLogsRegisterCallback(function: Ptr, _data: Ptr, out: Ptr) -> i32 {
+    outside(
+        || if function == 0 { Err(Status::INVALID_VALUE) } else { put_u64(out, function as u64) },
+    )
+}
+
+/// Ends a registration.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLogsUnregisterCallback(registered: u64) -> i32 {
+    outside(|| if registered == 0 { Err(Status::INVALID_VALUE) } else { Ok(()) })
+}
+
 /// Records a call that a library on top of this one does not support; `name` is a C string. Not
 /// part of CUDA's interface.
 #[unsafe(no_mangle)]
@@ -171,4 +185,5 @@ pub extern "C" fn simtlab_transfer(
 
 cuda_abi::exports_list! {
     cuInit cuDriverGetVersion cuGetErrorString cuGetErrorName cuGetExportTable
+    cuLogsRegisterCallback cuLogsUnregisterCallback
 }

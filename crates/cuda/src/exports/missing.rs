@@ -58,8 +58,8 @@ cuda_abi::missing_exports! {
     cuLogicalEndpointBindMem cuLogicalEndpointCreate cuLogicalEndpointDestroy
     cuLogicalEndpointExport cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease
     cuLogicalEndpointIdReserve cuLogicalEndpointImport cuLogicalEndpointQuery
-    cuLogicalEndpointUnbind cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback
-    cuLogsUnregisterCallback cuMemAddressFree cuMemAddressReserve cuMemAlloc cuMemAllocHost
+    cuLogicalEndpointUnbind cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
+    cuMemAddressFree cuMemAddressReserve cuMemAlloc cuMemAllocHost
     cuMemAllocPitch cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz cuMemCreate
     cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync
     cuMemDiscardBatchAsync_ptsz cuMemExportToShareableHandle cuMemFree cuMemGetAccess

@@ -148,6 +148,11 @@ fn device_memory_is_memory_of_the_process() {
     }
     ok(cuMemFree_v2(data));
     is(simtlab_expose(0, pinned, 16, 0), Status::INVALID_VALUE);
+    let mut registered = 0_u64;
+    ok(cuLogsRegisterCallback(1, 0, at(&mut registered)));
+    ok(cuLogsUnregisterCallback(registered));
+    is(cuLogsRegisterCallback(0, 0, at(&mut registered)), Status::INVALID_VALUE);
+    is(cuLogsUnregisterCallback(0), Status::INVALID_VALUE);
     ok(simtlab_host_work(c"aten::mm".as_ptr().addr(), 1, 1000));
     is(simtlab_host_work(0, 1, 1000), Status::INVALID_VALUE);
     ok(cuMemFreeHost(pinned as usize));

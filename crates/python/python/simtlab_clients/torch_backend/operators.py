@@ -41,6 +41,11 @@ EXACT = frozenset(
     unique_consecutive tril triu tril_ triu_ _to_copy view_as_real masked_scatter_ _index_put_impl_ scatter gather complex""".split()
 )
 
+#: Operators that take tensors of the CPU beside those of CUDA: copies, indices, lengths of sequences, what falls back to one tensor after
+#: another. Others take them only without dimensions, as on a device.
+_MIXING = ("copy_", "index", "_index_put_impl_", "_ctc_loss", "_ctc_loss_backward", "_pack_padded_sequence", "_segment_reduce")
+_MIXING_PREFIXES = ("_foreach_", "_fused_", "_amp_", "_scaled_dot_product_")
+
 _HALVES = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 
 #: Results of the operators on meta tensors, by operator and arguments.
@@ -76,6 +81,7 @@ class Operator:
             for r in schema.returns
         ]
         self.fresh = any(name is None for name in self.returned)
+        self.mixes = base.removesuffix("_out") in _MIXING or base.startswith(_MIXING_PREFIXES)
         self.exact = base.removesuffix("_out") in EXACT
         self.is_random = torch.Tag.nondeterministic_seeded in op.tags
         #: The results of elementwise operators have the same strides on all devices, and types that promotion gives.
@@ -141,7 +147,8 @@ class _Call:
     def __init__(self, operator: Operator, args: Tuple[Any, ...], kwargs: Dict[str, Any]):
         self.operator, self.args, self.kwargs = operator, args, kwargs
         self.views = Views()
-        self.halves = False
+        #: Whether a tensor of the CPU with dimensions is among the arguments.
+        self.mixed = False
         self.device: Optional[torch.device] = None
         self.generator: Any = None
         self.upcast: Dict[int, Tuple[torch.Tensor, torch.Tensor]] = {}
@@ -150,6 +157,10 @@ class _Call:
         self.rounds = not operator.exact and (_has_half(args) or _has_half(kwargs.values()))
         self.cpu_args = [self.convert(a, operator.writes[i], operator.names[i]) for i, a in enumerate(args)]
         self.cpu_kwargs = {k: self.convert(a, k in operator.written_names, k) for k, a in kwargs.items()}
+        if self.mixed and self.views.device is not None and not operator.mixes:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {self.views.device} and cpu! (simtlab: {operator.name})"
+            )
 
     def convert(self, value: Any, writes: bool, name: str) -> Any:
         if isinstance(value, torch.Tensor):
@@ -185,6 +196,7 @@ class _Call:
                 self.views.note_read(value, self.operator.name)
         else:
             view = value
+            self.mixed = self.mixed or value.dim() > 0
         wider = _HALVES.get(value.dtype) if self.rounds else None
         if wider is not None:
             known = self.upcast.get(id(view))
