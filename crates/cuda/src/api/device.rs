@@ -32,8 +32,9 @@ pub(crate) fn name(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome 
 
 pub(crate) fn uuid(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
     d.device(device)?;
-    let mut uuid = *b"simtlab-device-\0";
-    uuid[15] = device as u8;
+    // No byte is zero: CuPy takes the identifier for a C string.
+    let mut uuid = *b"simtlab-device-0";
+    uuid[15] = b'0'.wrapping_add(device as u8).max(1);
     put(out, &uuid)
 }
 
