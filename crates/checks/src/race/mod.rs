@@ -185,9 +185,9 @@ impl Races {
             now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
             now.value = value_in(words, address, granule, from..to);
             let key = (shared.then_some(thread.cta), granule);
-            self.shadow.access(key, now, &known, |old| races.push((granule, *old)));
+            self.shadow.access(key, now, &known, |old| races.push((granule, *old, now)));
         }
-        for (granule, old) in races {
+        for (granule, old, now) in races {
             let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
             self.report(access.space, at.max(address), old, now);
         }
