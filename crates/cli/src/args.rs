@@ -638,6 +638,10 @@ pub(crate) struct Bench {
     /// Measure this engine alone; `fast` is the compiled one without statistics
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<EngineName>,
+    /// Measure this engine with so many threads of the host, rather than one
+    #[arg(long, short, value_name = "N", requires = "engine",
+        value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
     /// Write the rows as JSON, to standard output if FILE is -
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(crate) json: Option<String>,

@@ -8,6 +8,7 @@ use crate::matrix::{Lines, Multiply};
 use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use compute::Computation;
 use flow::analysis::{Facts, Web};
+use flow::footprint::Footprints;
 use ir::Sreg;
 use ir::Ty;
 use ir::mods::{AtomOp, Barrier, BoolOp, Order, Scope, Space};
@@ -259,6 +260,8 @@ pub struct Memory {
     pub scope: Scope,
     /// The region of the last access.
     pub(crate) hint: Hint,
+    /// Whether it has a footprint.
+    pub(crate) has_footprint: bool,
 }
 
 /// The number of the region that an access reached last. Threads may share it: any value will do.
@@ -291,6 +294,13 @@ impl Memory {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         u64::from(self.word) * u64::from(self.words)
+    }
+
+    /// Whether it has a footprint (`flow::footprint`). Such accesses make no claims in regions of
+    /// which each CTA accesses bytes of its own, so others may not use what was found for them.
+    #[must_use]
+    pub fn has_footprint(&self) -> bool {
+        self.has_footprint
     }
 }
 
@@ -502,6 +512,8 @@ pub struct Code {
     pub local_bytes: usize,
     /// What is read before it is written somewhere: only that has to be zero in the beginning.
     pub cleared: Vec<Src>,
+    /// The computations of addresses in global memory, as far as they are linear.
+    pub footprints: Box<Footprints>,
 }
 
 /// Storage of webs.

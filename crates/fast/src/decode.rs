@@ -9,6 +9,8 @@ use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
 use converge::plan::Rejoin as Planned;
 use flow::analysis::{Facts, Options, Shape};
+use flow::footprint::Footprints;
+use flow::kernel::graph_of;
 use ir::mods::{Barrier, Order, Scope, Space};
 use ir::module::TermKind;
 use ir::op::Class;
@@ -25,13 +27,16 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     let whole = Inlined::new(program, setup)?;
     let (function, parts) = (&*whole.function, whole.parts.as_slice());
     let shape = Shape { grid: setup.grid, block: setup.block, width: setup.width };
-    let facts = Facts::new(function, shape, Options { assume })
-        .map_err(|_| Declined::Kernel("it has no flow graph"))?;
+    let cfg = graph_of(function).map_err(|_| Declined::Kernel("it has no flow graph"))?;
+    let facts = Facts::with_graph(function, &cfg, shape, Options { assume });
+    let footprints = Footprints::new(function, &cfg, facts.webs());
     let storage = Storage::new(function, &facts);
     let steps = Vec::new();
     let at = places(parts);
     let facts = &facts;
-    let mut decoder = Decoder { program, setup, function, parts, at, facts, storage, steps };
+    let footprints = &footprints;
+    let mut decoder =
+        Decoder { program, setup, function, parts, at, facts, footprints, storage, steps };
     let mut storage = decoder.storage.clone();
     storage.find_constants(function, facts, |operand| decoder.constant(operand));
     decoder.storage = storage;
@@ -67,6 +72,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         cleared: facts.webs().live_into(0).iter().map(|&web| storage.src(web)).collect(),
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,
+        footprints: Box::new(footprints.clone()),
     })
 }
 
@@ -157,6 +163,7 @@ struct Decoder<'a> {
     /// The block that begins at each place, by copy and place.
     at: HashMap<(u32, u64), u32>,
     facts: &'a Facts,
+    footprints: &'a Footprints,
     storage: Storage,
     steps: Vec<Step>,
 }
@@ -493,6 +500,7 @@ impl Decoder<'_> {
             }),
             scope: inst.mods.scope.unwrap_or(Scope::Gpu),
             hint: crate::code::Hint::default(),
+            has_footprint: self.footprints.has(b, i),
         };
         Ok(match inst.op {
             Op::Ld => Kind::Load(Box::new(memory)),
@@ -550,6 +558,7 @@ impl Decoder<'_> {
             order: Order::Weak,
             scope: Scope::Gpu,
             hint: crate::code::Hint::default(),
+            has_footprint: false,
         }
     }
 

@@ -25,6 +25,7 @@ mod commit;
 mod context;
 mod decode;
 mod detail;
+mod disjoint;
 mod fragments;
 mod inline;
 mod level;

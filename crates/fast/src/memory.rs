@@ -36,6 +36,13 @@ pub(crate) enum Location {
     Param(usize),
 }
 
+/// Returns the first of some lanes, and the number of lanes from it to the last one.
+#[inline(always)]
+fn span(on: u32) -> (usize, usize) {
+    let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
+    (first, last - first + 1)
+}
+
 const NOT_ALLOWED: Declined = Declined::Running("a memory access is not allowed");
 
 impl WarpMemory<'_, '_> {
@@ -73,8 +80,13 @@ impl WarpMemory<'_, '_> {
             Space::Global => {
                 // Addresses in windows of spaces are not global addresses, and no region lies
                 // there.
-                let place =
-                    self.global.place(op.hint.get(), at, bytes, write).ok_or(NOT_ALLOWED)?;
+                let hint = op.hint.get();
+                let place = if op.has_footprint {
+                    self.global.own_place(hint, at, bytes, write)
+                } else {
+                    self.global.place(hint, at, bytes, write)
+                };
+                let place = place.ok_or(NOT_ALLOWED)?;
                 op.hint.set(place.region());
                 Ok(Location::Global(place))
             }
@@ -192,10 +204,9 @@ impl WarpMemory<'_, '_> {
         on: u32,
         blend: bool,
     ) -> Result<bool, Declined> {
-        let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
-        let count = last - first + 1;
+        let (first, count) = span(on);
         let word = op.word as usize;
-        let Some(place) = self.range(warp, op, (first, count), false)? else { return Ok(false) };
+        let Some(place) = self.range(warp, op, on, false)? else { return Ok(false) };
         let bytes = self.bytes(place, count * word);
         match (op.dst[0], word) {
             (Dst::Narrow(dst), 4) => {
@@ -225,16 +236,20 @@ impl WarpMemory<'_, '_> {
         Ok(true)
     }
 
-    /// Checks an access to the `count` adjacent words from lane `first` on. Returns `None` if their
-    /// addresses wrap around.
+    /// Checks an access to adjacent words from the first active lane to the last. Returns `None` if
+    /// their addresses wrap around, or words of lanes between them may belong to another CTA.
     #[inline(always)]
     fn range(
         &self,
         warp: &Warp,
         op: &Memory,
-        (first, count): (usize, usize),
+        on: u32,
         write: bool,
     ) -> Result<Option<Location>, Declined> {
+        let (first, count) = span(on);
+        if op.has_footprint && on.count_ones() as usize != count && self.global.is_part() {
+            return Ok(None);
+        }
         let word = u64::from(op.word);
         let (low, high) = (address(warp, op, first), address(warp, op, first + count - 1));
         if high.wrapping_sub(low) != word * (count as u64 - 1) || high < low {
@@ -253,9 +268,8 @@ impl WarpMemory<'_, '_> {
             && op.src.len() == 1
             && matches!(op.space, Space::Global | Space::Shared)
         {
-            let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
-            let count = last - first + 1;
-            if let Some(place) = self.range(warp, op, (first, count), true)? {
+            let (first, count) = span(on);
+            if let Some(place) = self.range(warp, op, on, true)? {
                 let bytes = self.bytes_mut(place, count * word);
                 if word == 4 && on == u32::MAX {
                     let row = warp.narrow(op.src[0]);

@@ -511,8 +511,13 @@ impl Visit<'_, '_> {
         }
         let address = self.address(memory, on.trailing_zeros() as usize & 31);
         let direct = &self.machine.memory;
-        let place = direct.place(memory.hint.get(), address, memory.bytes(), write)?;
-        if write && !parallel {
+        let (hint, bytes) = (memory.hint.get(), memory.bytes());
+        let place = if memory.has_footprint {
+            direct.own_place(hint, address, bytes, write)?
+        } else {
+            direct.place(hint, address, bytes, write)?
+        };
+        if write && (!parallel || place.is_disjoint()) {
             return self.machine.grant_window(step, place);
         }
         let Some((base, len, bytes)) = direct.whole(place) else {

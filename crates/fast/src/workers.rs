@@ -8,6 +8,9 @@
 //! would fault or hang, all effects are undone and the launch runs on one thread in the canonical
 //! schedule.
 //!
+//! Regions of which each CTA accesses bytes of its own by its instructions' footprints, or which
+//! nobody writes ([`crate::disjoint`]), need no claims.
+//!
 //! Claims cost time. The first CTA is therefore measured while it runs: which regions it writes
 //! (from then on, loads from all other regions need no claims), how many instructions it issues,
 //! and how many of its accesses make claims. If claims would cost more than threads save, the
@@ -16,6 +19,7 @@
 use crate::code::{Code, Dst, Kind};
 use crate::commit::Commits;
 use crate::context::Context;
+use crate::disjoint::Proven;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
 use crate::{AccessSink, Declined, ForkedSink, LaunchObserver, Tier};
@@ -38,8 +42,9 @@ pub const MAX_THREADS: usize = 256;
 
 /// Issues of the first CTA that are measured before threads start.
 const SAMPLE_ISSUES: u64 = 10_000;
-/// Issues of a launch below which threads are not worth starting.
-const MIN_ISSUES: u64 = 100_000;
+/// Issues of a launch below which threads are not worth starting, of compiled code (some
+/// nanoseconds each) and of the interpreter (some ten).
+const MIN_ISSUES: [u64; 2] = [250_000, 50_000];
 /// The cost of an access with a claim, in issues: in compiled code, where it calls the interpreter,
 /// and in the interpreter.
 const CLAIM_COST: [u64; 2] = [40, 4];
@@ -47,7 +52,7 @@ const CLAIM_COST: [u64; 2] = [40, 4];
 const TURN_COST: u64 = 100;
 /// The maximum number of attempts on several threads. Each knows the regions that earlier ones
 /// found to be written.
-const MAX_ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 4;
 /// The number of launches of a kernel that run on one thread after a claim was refused.
 const BACKOFF_LAUNCHES: u32 = 32;
 /// The period between calls of the observer while only other threads still run.
@@ -83,13 +88,21 @@ pub(crate) struct Threading {
     pub(crate) commit_after: usize,
     /// The number of launches still to run on one thread.
     backoff: AtomicU32,
+    /// Whether an access without a footprint has reached a disjoint region.
+    footprints_failed: AtomicBool,
 }
 
 impl Threading {
     pub(crate) fn new(threads: usize) -> Self {
         let threads = if threads == 0 { host_threads() } else { threads.min(MAX_THREADS) };
         let commit_after = crate::commit::COMMIT_BYTES;
-        Self { threads, eager: false, commit_after, backoff: AtomicU32::new(0) }
+        Self {
+            threads,
+            eager: false,
+            commit_after,
+            backoff: AtomicU32::new(0),
+            footprints_failed: AtomicBool::new(false),
+        }
     }
 }
 
@@ -127,9 +140,11 @@ impl Workers {
     /// Takes the next CTAs for a thread; returns an empty range if there are none.
     pub(crate) fn take_ctas(&self) -> Range<u64> {
         let open = self.open.load(Relaxed);
-        let take = |next: u64| (next < open).then(|| (next + self.chunk).min(open));
+        // Chunks begin at multiples of their length: then they mostly write pages of their own.
+        let end = |next: u64| ((next / self.chunk + 1) * self.chunk).min(open);
+        let take = |next: u64| (next < open).then(|| end(next));
         match self.next.fetch_update(Relaxed, Relaxed, take) {
-            Ok(first) => first..(first + self.chunk).min(open),
+            Ok(first) => first..end(first),
             Err(_) => 0..0,
         }
     }
@@ -229,14 +244,18 @@ fn run_parallel(
         return Attempt::Sequential(Threads::Asked);
     }
     let why = why_one_thread(context);
-    if let Some(why) = why.or_else(|| why_too_short(context).filter(|_| !threading.eager)) {
+    if let Some(why) = why.or_else(|| why_too_short(plan, context).filter(|_| !threading.eager)) {
         return Attempt::Sequential(Threads::One(why));
     }
     let decrement = |n: u32| n.checked_sub(1);
     if threading.backoff.fetch_update(Relaxed, Relaxed, decrement).is_ok() && !threading.eager {
         return Attempt::Sequential(Threads::One("its blocks met in memory in an earlier launch"));
     }
-    let mut history = AttemptHistory { written: Vec::new(), windows: true };
+    let proven = match threading.footprints_failed.load(Relaxed) {
+        false => Proven::new(context, memory),
+        true => Proven::default(),
+    };
+    let mut history = AttemptHistory { written: proven.shared.clone(), windows: true, proven };
     for _ in 0..MAX_ATTEMPTS {
         let before = history.clone();
         let attempt = attempt(plan, context, memory, &mut history, observer);
@@ -245,6 +264,9 @@ fn run_parallel(
         }
         if !matches!(attempt, Attempt::Conflict) {
             return attempt;
+        }
+        if history.proven != before.proven {
+            threading.footprints_failed.store(true, Relaxed);
         }
         if history == before {
             break;
@@ -261,6 +283,8 @@ struct AttemptHistory {
     written: Vec<u32>,
     /// Whether windows are still allowed: none has caused a refused claim yet.
     windows: bool,
+    /// What footprints tell of regions.
+    proven: Proven,
 }
 
 /// Returns why the code of a launch requires one thread, if it does.
@@ -289,15 +313,19 @@ fn order_dependence(kind: &Kind) -> Option<&'static str> {
 }
 
 /// Returns why a launch without loops has too few issues for threads, if so.
-fn why_too_short(context: &Context<'_>) -> Option<&'static str> {
+fn why_too_short(plan: LaunchPlan<'_>, context: &Context<'_>) -> Option<&'static str> {
     let code: &Code = context.code;
     let most = (code.steps.len() + code.blocks.len()) as u64;
     let warps = u64::from(context.threads).div_ceil(u64::from(vm::WARP_SIZE));
-    let few = context.total.saturating_mul(warps).saturating_mul(most) < MIN_ISSUES;
+    let few = context.total.saturating_mul(warps).saturating_mul(most) < min_issues(plan);
     (few && !code.has_loops()).then_some(TOO_SHORT)
 }
 
 const TOO_SHORT: &str = "it is short";
+
+fn min_issues(plan: LaunchPlan<'_>) -> u64 {
+    MIN_ISSUES[usize::from(plan.tier.is_none())]
+}
 
 /// Returns why threads would not pay, judged by the first CTA as far as it has run.
 fn why_sequential(
@@ -307,7 +335,7 @@ fn why_sequential(
     claimed: &Together,
 ) -> Option<&'static str> {
     let (issues, total) = (machine.stats.slots.vector_issues, machine.context.total);
-    if flow == Flow::Done && issues.saturating_mul(total) < MIN_ISSUES {
+    if flow == Flow::Done && issues.saturating_mul(total) < min_issues(plan) {
         return Some(TOO_SHORT);
     }
     let written = claimed.written();
@@ -332,7 +360,7 @@ fn attempt(
     observer: &mut dyn LaunchObserver,
 ) -> Attempt {
     let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(plan.threading.threads);
-    let (mut parts, claimed) = memory.parts(threads, &history.written);
+    let (mut parts, claimed) = history.proven.parts(memory, threads, &history.written);
     let workers = Workers::new(context.done.ctas, context.total, threads, history.windows);
     let Some(first) = parts.pop() else { return Attempt::Sequential(Threads::Asked) };
     let mut forks: Vec<Option<Box<dyn ForkedSink>>> = (0..threads).map(|_| None).collect();
@@ -375,9 +403,13 @@ fn attempt(
     }
     if claimed.refused() {
         let written = claimed.written();
-        // A newly found written region explains the refusal; if there is none, a window may have
-        // caused it.
-        history.windows &= written != history.written || !workers.window_granted.load(Relaxed);
+        // A newly found written region explains the refusal; if there is none, a disjoint region or
+        // a window may have caused it.
+        if written == history.written && !history.proven.disjoint.is_empty() {
+            history.proven.disjoint.clear();
+        } else {
+            history.windows &= written != history.written || !workers.window_granted.load(Relaxed);
+        }
         history.written = written;
         return Attempt::Conflict;
     }

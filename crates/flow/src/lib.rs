@@ -5,11 +5,13 @@
 //! [`ControlDependence`], and [`Structure`] (the region tree of a structured graph). All are
 //! iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR function,
 //! [`passes`] rewrite functions, [`analysis`] finds what is known of its values in the lanes of a
-//! group, [`params`] what is accessed through a kernel's parameters.
+//! group, [`params`] what is accessed through a kernel's parameters,
+//! [`footprint`] which bytes each CTA accesses.
 
 pub mod analysis;
 mod control;
 mod dom;
+pub mod footprint;
 mod forest;
 mod frontier;
 mod graph;

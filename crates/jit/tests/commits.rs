@@ -92,3 +92,17 @@ fn windows_do_not_change_results() {
         compare(&program, &launch, &mut count).unwrap_or_else(|what| panic!("{index}: {what}"));
     }
 }
+
+#[test]
+fn ctas_with_bytes_of_their_own_run_at_once() {
+    // CTAs write words that other CTAs write, too, which claims would refuse.
+    let work = "%at = mulwide.u32 %i, 2
+         %y = add.u64 %y, %at
+         %j = ld.global.u16 [%y]
+         %j = add.u32 %j, %t
+         st.global.u16 [%y], %j";
+    let mut count = Count::default();
+    let (program, launch) = launches::of_ctas(work);
+    compare(&program, &launch, &mut count).unwrap();
+    assert!(count.compared == 2 * count.parallel, "{count:?}");
+}

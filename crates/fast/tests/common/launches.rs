@@ -87,6 +87,46 @@ pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, compare: Compar
     }
 }
 
+/// Returns a launch of 100 CTAs of 33 threads, of which 3,201 work. `%i` is a thread's number in
+/// the grid, `%t` in its CTA; `%x` and `%y` are buffers of a word for each.
+pub(crate) fn of_ctas(work: &str) -> (Program, Launch<1>) {
+    let text = format!(
+        "kernel @k(x: u64 global, y: u64 global, n: u32) {{
+          reg %i, %j, %n, %t: b32
+          reg %x, %y, %at: b64
+          reg %p: pred
+        entry:
+          %x = ld.param.u64 [@x]
+          %y = ld.param.u64 [@y]
+          %n = ld.param.u32 [@n]
+          %i = sreg.u32 ctaid.x
+          %j = sreg.u32 ntid.x
+          %t = sreg.u32 tid.x
+          %i = mad.u32 %i, %j, %t
+          %p = setp.ge.u32 %i, %n
+          @%p br done
+        work:
+          {work}
+        done:
+          ret
+        }}"
+    );
+    let module = ir::text::parse(isa::FileId::default(), &text).expect("it is right");
+    let (program, mut launch) = launch(&module, FuncId(0), 0);
+    (launch.grid, launch.block) = ([100, 1, 1], [33, 1, 1]);
+    launch.params.clear();
+    for name in ["x", "y"] {
+        let buffer = launch.memory.allocate(name, 4 * 3201).expect("room");
+        let words: Vec<u8> = (0..3201u32)
+            .flat_map(|i| (i.wrapping_mul(2_654_435_761) >> 8 & 0xfff).to_le_bytes())
+            .collect();
+        launch.memory.write_bytes(buffer, &words).expect("it is there");
+        launch.params.extend(buffer.0.to_le_bytes());
+    }
+    launch.params.extend(3201u32.to_le_bytes());
+    (program, launch)
+}
+
 /// Reads a number from the environment, for campaigns.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)

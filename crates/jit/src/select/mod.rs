@@ -96,6 +96,8 @@ struct LocatedBy {
     bytes: u8,
     /// The step, if no other one may access the words there.
     step: Option<u32>,
+    /// Whether the accesses have footprints: others may not access regions without claims.
+    has_footprint: bool,
 }
 
 /// Where the words of accesses lie.

@@ -8,7 +8,9 @@
 //!
 //! Claims are kept by line of 64 bytes: as masks of words in one host word where the line has one
 //! owner, else word by word in a table. A region that nobody has written yet can be declared
-//! unwritten for good; its loads then need no claims.
+//! unwritten for good; its loads then need no claims. A region can be declared so, or disjoint,
+//! before any claim; where it is disjoint, accesses that are known to keep to bytes of their owner
+//! make no claims, and all claims on it are refused.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{OnceLock, PoisonError};
@@ -43,6 +45,8 @@ const UNKNOWN: u8 = 0;
 /// Nobody has written it, and nobody may: loads need no claims.
 const UNWRITTEN: u8 = 1;
 const WRITTEN: u8 = 2;
+/// Its owners access different bytes of it.
+const DISJOINT: u8 = 3;
 
 const SHARDS: usize = 64;
 
@@ -75,7 +79,7 @@ struct Lines {
     count: usize,
     /// Allocated by the first claim.
     entries: OnceLock<Option<Words>>,
-    /// Accesses that made claims.
+    /// Accesses that made claims, until loads may declare regions unwritten.
     followed: AtomicU64,
 }
 
@@ -109,6 +113,22 @@ impl Claims {
             return None;
         }
         Some(owner)
+    }
+
+    /// Declares a region unwritten for good.
+    pub(super) fn declare_unwritten(&mut self, region: u32) {
+        self.regions[region as usize].state.store(UNWRITTEN, Relaxed);
+    }
+
+    /// Declares a region disjoint.
+    pub(super) fn declare_disjoint(&mut self, region: u32) {
+        self.regions[region as usize].state.store(DISJOINT, Relaxed);
+    }
+
+    /// Returns whether a region is disjoint.
+    #[inline]
+    pub(super) fn is_disjoint(&self, region: u32) -> bool {
+        self.regions[region as usize].state.load(Relaxed) == DISJOINT
     }
 
     /// Lets loads declare unwritten regions as unwritten for good from now on.
@@ -168,8 +188,15 @@ impl Claims {
         if !writes && self.stays_unwritten(&lines.state) {
             return true;
         }
+        if self.is_disjoint(region) {
+            self.refused.store(true, Relaxed);
+            return false;
+        }
         let granted = !(writes && self.begins_writing(lines)) && {
-            lines.followed.fetch_add(1, Relaxed);
+            // Nobody asks for their number later, and owners would share the line that holds it.
+            if !self.trusting.load(Relaxed) {
+                lines.followed.fetch_add(1, Relaxed);
+            }
             self.claim_lines(owner, region, lines, (offset, size), claim)
         };
         if !granted {

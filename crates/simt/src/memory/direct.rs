@@ -6,7 +6,8 @@
 //! hosts only, where the bytes of words lie in memory in the order of guest addresses.
 //!
 //! Several host threads can each have a part of it ([`DirectMemory::parts`]): a part grants no
-//! place that another part has granted, unless both only read it.
+//! place that another part has granted, unless both only read it, or the caller vouches for it
+//! ([`DirectMemory::disjoint_parts`]).
 #![allow(
     unsafe_code,
     reason = "atomic words that are exclusively borrowed have no safe view as bytes"
@@ -14,6 +15,7 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,6 +51,9 @@ unsafe impl Sync for View<'_> {}
 const NOT_KEPT: u8 = 0;
 const BEING_KEPT: u8 = 1;
 const KEPT: u8 = 2;
+
+/// How often a thread looks whether another one has journalled a page before it yields.
+const SPINS: u32 = 64;
 
 /// All regions, and their old contents.
 struct Regions<'m> {
@@ -110,11 +115,23 @@ impl Together {
         self.0.written()
     }
 
-    /// Returns the number of accesses to regions that were written, among those claimed one by one.
+    /// Returns the number of accesses to regions that were written, among those claimed one by one
+    /// before [`Self::trust`].
     #[must_use]
     pub fn followed(&self) -> u64 {
         self.0.followed()
     }
+}
+
+/// What is known of regions before their owners begin, as lists of their numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RegionUses<'r> {
+    /// Regions that an earlier attempt has found to be written.
+    pub written: &'r [u32],
+    /// Regions that nobody will write; writes are refused.
+    pub unwritten: &'r [u32],
+    /// Regions of which each owner accesses bytes of its own.
+    pub disjoint: &'r [u32],
 }
 
 /// A checked place: a region, and a range of its bytes. Only the handle that has granted it can
@@ -126,6 +143,8 @@ pub struct Place {
     offset: usize,
     owner: u32,
     claim: Claim,
+    /// Whether its region is disjoint between the parts.
+    disjoint: bool,
 }
 
 impl Place {
@@ -141,6 +160,13 @@ impl Place {
     #[must_use]
     pub fn offset(self) -> usize {
         self.offset
+    }
+
+    /// Returns whether its region is [disjoint](DirectMemory::disjoint_parts) between the parts.
+    #[inline]
+    #[must_use]
+    pub fn is_disjoint(self) -> bool {
+        self.disjoint
     }
 }
 
@@ -189,6 +215,29 @@ impl DirectMemory<'_> {
     #[must_use]
     pub fn parts(&mut self, count: usize, written: &[u32]) -> (Vec<DirectMemory<'_>>, Together) {
         let claims = Claims::new(self.regions.views.iter().map(|v| v.len), written);
+        self.with_claims(count, claims)
+    }
+
+    /// As [`Self::parts`]. In disjoint regions, accesses by [`Self::own_place`] make no claims; all
+    /// others there are refused.
+    ///
+    /// # Safety
+    /// While the parts exist, no byte of a disjoint region may be part of a place, or of what
+    /// [`Self::whole`] and [`Self::around`] return and the caller accesses, for several owners, but
+    /// for bytes that all of them only read.
+    #[must_use]
+    pub unsafe fn disjoint_parts(
+        &mut self,
+        count: usize,
+        uses: RegionUses<'_>,
+    ) -> (Vec<DirectMemory<'_>>, Together) {
+        let mut claims = Claims::new(self.regions.views.iter().map(|v| v.len), uses.written);
+        uses.unwritten.iter().for_each(|&region| claims.declare_unwritten(region));
+        uses.disjoint.iter().for_each(|&region| claims.declare_disjoint(region));
+        self.with_claims(count, claims)
+    }
+
+    fn with_claims(&mut self, count: usize, claims: Claims) -> (Vec<DirectMemory<'_>>, Together) {
         let claims = Arc::new(claims);
         self.journals().reserve(count + 1);
         let part = |_| DirectMemory {
@@ -225,7 +274,16 @@ impl DirectMemory<'_> {
     #[must_use]
     pub fn place(&self, hint: u32, addr: u64, size: u64, write: bool) -> Option<Place> {
         let claim = if write { Claim::Write } else { Claim::Read };
-        self.find(hint, addr, size, claim)
+        self.find(hint, addr, size, claim, false)
+    }
+
+    /// As [`Self::place`], for an access that keeps to bytes of its owner wherever its region is
+    /// [disjoint](Self::disjoint_parts) between the parts.
+    #[inline]
+    #[must_use]
+    pub fn own_place(&self, hint: u32, addr: u64, size: u64, write: bool) -> Option<Place> {
+        let claim = if write { Claim::Write } else { Claim::Read };
+        self.find(hint, addr, size, claim, true)
     }
 
     /// Returns the place of `size` bytes at `addr`, to be [changed](Self::change) by the operation
@@ -233,11 +291,11 @@ impl DirectMemory<'_> {
     #[inline]
     #[must_use]
     pub fn place_to_change(&self, hint: u32, addr: u64, size: u64, op: u8) -> Option<Place> {
-        self.find(hint, addr, size, Claim::Change(op))
+        self.find(hint, addr, size, Claim::Change(op), false)
     }
 
     #[inline]
-    fn find(&self, hint: u32, addr: u64, size: u64, claim: Claim) -> Option<Place> {
+    fn find(&self, hint: u32, addr: u64, size: u64, claim: Claim, own: bool) -> Option<Place> {
         let write = claim != Claim::Read;
         let views = &self.regions.views;
         let place = match views.get(hint as usize).and_then(|v| v.offset(addr, size, write)) {
@@ -247,17 +305,19 @@ impl DirectMemory<'_> {
                 (index as u32, views[index].offset(addr, size, write)?)
             }
         };
-        let ((region, offset), mut owner) = (place, 0);
+        let ((region, offset), mut owner, mut disjoint) = (place, 0, false);
         if let Some(part) = &self.part {
             owner = part.owner;
-            if owner == 0 || !part.claims.claim(owner, region, (offset, size as usize), claim) {
+            disjoint = own && part.claims.is_disjoint(region);
+            let claims = || part.claims.claim(owner, region, (offset, size as usize), claim);
+            if owner == 0 || !disjoint && !claims() {
                 return None;
             }
         }
         if write && size > 0 && !self.keep(region, offset, size as usize) {
             return None;
         }
-        Some(Place { region, size: size as u32, offset, owner, claim })
+        Some(Place { region, size: size as u32, offset, owner, claim, disjoint })
     }
 
     /// Journals the pages of a place that will be written; returns whether there was memory for
@@ -266,30 +326,37 @@ impl DirectMemory<'_> {
     fn keep(&self, region: u32, offset: usize, size: usize) -> bool {
         let kept = &self.regions.views[region as usize].kept;
         let (first, last) = (offset / PAGE, (offset + size - 1) / PAGE);
-        let mut pages = kept[first..=last].iter().enumerate();
-        pages.all(|(i, kept)| {
-            kept.load(Ordering::Acquire) == KEPT || self.keep_page(region, first + i)
-        })
+        let is_kept = |kept: &AtomicU8| kept.load(Ordering::Acquire) == KEPT;
+        kept[first..=last].iter().all(is_kept) || self.keep_pages(region, first..=last)
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_page(&self, region: u32, page: usize) -> bool {
+    fn keep_pages(&self, region: u32, pages: RangeInclusive<usize>) -> bool {
         let view = &self.regions.views[region as usize];
-        let state = &view.kept[page];
-        let was =
-            state.compare_exchange(NOT_KEPT, BEING_KEPT, Ordering::Acquire, Ordering::Acquire);
-        if was.is_err() {
-            // Another part is journalling the page, which takes no longer than a copy.
-            while state.load(Ordering::Acquire) == BEING_KEPT {
-                std::hint::spin_loop();
+        // Other parts may journal some of them meanwhile: these are waited for in the end.
+        for page in pages.clone() {
+            let state = &view.kept[page];
+            let begun =
+                state.compare_exchange(NOT_KEPT, BEING_KEPT, Ordering::Acquire, Ordering::Acquire);
+            if begun.is_ok() {
+                let kept = self.copy_page(view, region, page);
+                view.dirty[page].store(1, Ordering::Relaxed);
+                state.store(if kept { KEPT } else { NOT_KEPT }, Ordering::Release);
             }
-            return state.load(Ordering::Acquire) == KEPT;
         }
-        let kept = self.copy_page(view, region, page);
-        view.dirty[page].store(1, Ordering::Relaxed);
-        state.store(if kept { KEPT } else { NOT_KEPT }, Ordering::Release);
-        kept
+        view.kept[pages].iter().all(|state| {
+            // This takes no longer than a copy, unless the other thread is not running.
+            let mut spins = 0;
+            while state.load(Ordering::Acquire) == BEING_KEPT {
+                spins += 1;
+                match spins % SPINS {
+                    0 => std::thread::yield_now(),
+                    _ => std::hint::spin_loop(),
+                }
+            }
+            state.load(Ordering::Acquire) == KEPT
+        })
     }
 
     fn copy_page(&self, view: &View<'_>, region: u32, page: usize) -> bool {
@@ -302,14 +369,17 @@ impl DirectMemory<'_> {
 
     /// Returns the region of a place, for a caller that will access all of it without asking for
     /// places: its address, its length, and a host pointer, which stays valid. `None` if other
-    /// parts may write the region, or if there is no memory to journal it.
+    /// parts may write these bytes, or if there is no memory to journal it. Of a disjoint region,
+    /// the caller may access its own bytes alone.
     #[must_use]
     pub fn whole(&self, place: Place) -> Option<(u64, usize, *mut u8)> {
         let view = self.regions.views.get(place.region as usize)?;
         let write = place.claim != Claim::Read;
         match &self.part {
-            None if write && view.len > 0 && !self.keep(place.region, 0, view.len) => return None,
-            Some(part) if write || !part.claims.is_unwritten(place.region) => return None,
+            Some(part) if !place.disjoint && (write || !part.claims.is_unwritten(place.region)) => {
+                return None;
+            }
+            _ if write && view.len > 0 && !self.keep(place.region, 0, view.len) => return None,
             _ => {}
         }
         Some((view.base, view.len, view.bytes))
@@ -335,11 +405,12 @@ impl DirectMemory<'_> {
     }
 
     /// As [`whole`](Self::whole), but at most the `window` aligned bytes around the place's first
-    /// byte; for a handle that is not one of several parts.
+    /// byte; for a handle that is not one of several parts, or a place in a disjoint region.
     #[must_use]
     pub fn around(&self, place: Place, window: usize) -> Option<(u64, usize, *mut u8)> {
         let view = self.regions.views.get(place.region as usize)?;
-        if self.part.is_some() || window == 0 || place.offset >= view.len {
+        let shared = self.part.is_some() && !place.disjoint;
+        if shared || window == 0 || place.offset >= view.len {
             return None;
         }
         let start = place.offset - place.offset % window;
@@ -354,6 +425,11 @@ impl DirectMemory<'_> {
     #[must_use]
     pub fn region_len(&self, place: Place) -> usize {
         self.regions.views.get(place.region as usize).map_or(0, |view| view.len)
+    }
+
+    /// Returns the address and length of each region, in ascending order.
+    pub fn extents(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
+        self.regions.views.iter().map(|view| (view.base, view.len))
     }
 
     /// Returns the bytes that this handle has journalled for [undo](Self::undo).
@@ -437,7 +513,8 @@ impl DirectMemory<'_> {
     pub fn bytes(&self, place: Place) -> &[u8] {
         match self.at(place) {
             // SAFETY: the bytes are inside the view; nobody else writes those of a handle's own
-            // places, and the handle itself does only while it is borrowed exclusively.
+            // places, by its claims or by what the caller of `disjoint_parts` vouches for, and the
+            // handle itself does only while it is borrowed exclusively.
             Some((at, size)) if !matches!(place.claim, Claim::Change(_)) => unsafe {
                 std::slice::from_raw_parts(at, size)
             },

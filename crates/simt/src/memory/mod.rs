@@ -62,7 +62,7 @@ pub use address::{
     generic, resolve,
 };
 pub use block::{Block, Width};
-pub use direct::{DirectMemory, Place, Together};
+pub use direct::{DirectMemory, Place, RegionUses, Together};
 pub use error::{
     AccessError, AccessKind, AccessResult, BlockInfo, MapError, Nearest, Position, Symbol,
     Violation,

@@ -39,7 +39,8 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let level = super::run::level(args.simd);
     let mut rows = Vec::new();
     for target in &targets {
-        match measure(target, repeats, (args.engine, level), &mut sources) {
+        let runs = runs((args.engine, args.jobs.map_or(1, usize::from)), level);
+        match measure(target, repeats, &runs, &mut sources) {
             Ok(more) => rows.extend(more),
             Err(found) => {
                 out.findings(&found, &sources);
@@ -65,11 +66,14 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
 /// all statistics.
 type Configuration = (Choice, Option<Level>, usize, bool);
 
-/// Returns the measurements: all of them, or that of one engine.
-fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Configuration> {
+/// Returns the measurements: all of them, or that of one engine on so many threads.
+fn runs(
+    (engine, threads): (Option<EngineName>, usize),
+    level: Option<Level>,
+) -> Vec<Configuration> {
     let most = level.unwrap_or_else(Level::best).or_less();
     let level = Some(most);
-    let fast = (Choice::Fast, level, 1, false);
+    let fast = (Choice::Fast, level, threads, false);
     match engine {
         None => {
             let mut runs = vec![
@@ -86,18 +90,17 @@ fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Configuration> 
             runs
         }
         Some(EngineName::Fast) => vec![fast],
-        Some(EngineName::Exact) => vec![(Choice::Exact, level, 1, false)],
-        Some(EngineName::Both) => vec![(Choice::Both, level, 1, false)],
+        Some(EngineName::Exact) => vec![(Choice::Exact, level, threads, false)],
+        Some(EngineName::Both) => vec![(Choice::Both, level, threads, false)],
     }
 }
 
 fn measure(
     target: &str,
     repeats: usize,
-    (engine, level): (Option<EngineName>, Option<Level>),
+    runs: &[Configuration],
     sources: &mut SourceMap,
 ) -> Result<Vec<Row>, Diagnostics> {
-    let runs = runs(engine, level);
     let kernel = KERNELS.iter().find(|k| k.name == target);
     let mut job = match kernel {
         Some(kernel) => job_of(kernel, sources)?,
@@ -111,7 +114,7 @@ fn measure(
     let mut native = kernel.and_then(|k| baseline::kernel(k.name, k.n));
     let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
-        for (times, &(choice, level, threads, detailed)) in engines.iter_mut().zip(&runs) {
+        for (times, &(choice, level, threads, detailed)) in engines.iter_mut().zip(runs) {
             times.push(job.time((choice, level), HostThreads::up_to(threads), detailed)?);
         }
         if let Some(work) = &mut native {
@@ -122,7 +125,7 @@ fn measure(
     }
     let limit = (!limits.is_empty()).then(|| median(limits));
     let mut rows = Vec::new();
-    for (times, (_, _, _, detailed)) in engines.into_iter().zip(&runs) {
+    for (times, (_, _, _, detailed)) in engines.into_iter().zip(runs) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
         let Some(first) = times.first() else { continue };
         let engine = first.engines.first().map_or("exact", String::as_str);

@@ -112,8 +112,10 @@ impl Selector<'_> {
         }
         // Regions of global memory are known by the step that has accessed them; loads may use each
         // other's.
+        let code = self.code;
         let by = |access: &Access, args: &[Value], is_load: bool| {
             let own = !is_load && !matches!(access.space, Space::Shared | Space::Param);
+            let step = code.steps.get(access.step.step as usize).and_then(|step| step.access());
             LocatedBy {
                 lanes: args[0],
                 base: args[1],
@@ -121,6 +123,7 @@ impl Selector<'_> {
                 space: access.space,
                 bytes: access.bytes() as u8,
                 step: own.then_some(access.step.step),
+                has_footprint: step.is_some_and(|(memory, _)| memory.has_footprint()),
             }
         };
         let key = by(access, args, is_load);

@@ -102,6 +102,49 @@ fn parts_have_what_they_claim() {
 }
 
 #[test]
+fn parts_share_disjoint_regions_without_claims() {
+    const REACH: u64 = if cfg!(miri) { 128 } else { 3 * PAGE_BYTES };
+    let mut map = MemoryMap::new();
+    let a = map.allocate("a", REACH).unwrap();
+    let b = map.allocate("b", 64).unwrap();
+    let c = map.allocate("c", 64).unwrap();
+    let before = map.snapshot();
+    let mut direct = map.direct().unwrap();
+    let uses = RegionUses { written: &[], unwritten: &[2], disjoint: &[0] };
+    // SAFETY: each part accesses its own words of the region.
+    let (mut parts, together) = unsafe { direct.disjoint_parts(2, uses) };
+    parts[0].next_owner();
+    let place = parts[0].place(0, c.0, 4, false).unwrap();
+    assert!(parts[0].whole(place).is_some() && together.followed() == 0);
+    together.trust();
+    std::thread::scope(|scope| {
+        for (i, part) in parts.iter_mut().enumerate() {
+            scope.spawn(move || {
+                part.next_owner();
+                for at in (4 * i as u64..REACH).step_by(8) {
+                    let place = part.own_place(0, a.0 + at, 4, true).unwrap();
+                    assert!(place.is_disjoint() && part.around(place, PAGE).is_some());
+                    part.bytes_mut(place).fill(i as u8 + 1);
+                }
+                assert!(part.place(1, b.0, 4, false).is_some_and(|place| !place.is_disjoint()));
+            });
+        }
+    });
+    let place = parts[0].own_place(0, a.0, 4, false).unwrap();
+    assert_eq!((parts[0].bytes(place), parts[0].whole(place).is_some()), (&[1; 4][..], true));
+    assert!(!together.refused() && together.written().is_empty());
+    // Whoever does not keep to its own bytes is refused, even where nobody else has been.
+    assert_eq!(parts[0].place(0, a.0, 4, false), None);
+    assert!(together.refused());
+    drop(parts);
+    let place = direct.place(0, a.0, 8, false).unwrap();
+    assert_eq!(direct.bytes(place), [1, 1, 1, 1, 2, 2, 2, 2]);
+    direct.undo();
+    drop(direct);
+    assert_eq!(map.snapshot(), before);
+}
+
+#[test]
 fn what_was_settled_stays() {
     let mut map = MemoryMap::new();
     let a = map.allocate("a", 5 * PAGE_BYTES + 8).unwrap();
