@@ -273,6 +273,41 @@ fn string(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
+/// Returns the place after the brace that closes the one at `open`, without reading what is between
+/// them. `None` if there is none, or a function begins before it.
+pub(crate) fn closing(text: &str, open: u32) -> Option<u32> {
+    let text = text.as_bytes();
+    let (mut at, mut depth) = (open as usize, 0_u32);
+    loop {
+        let byte = *text.get(at)?;
+        at += 1;
+        match byte {
+            b'{' => depth += 1,
+            b'}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at as u32);
+                }
+            }
+            b'"' => at = string(text, at - 1)?,
+            b'#' => at = line_end(text, at),
+            b'/' if text.get(at) == Some(&b'/') => at = line_end(text, at),
+            b'@' if text.get(at) == Some(&b'@') => at = line_end(text, at),
+            b'/' if text.get(at) == Some(&b'*') => {
+                let end = text[at + 1..].windows(2).position(|pair| pair == b"*/")?;
+                at += 1 + end + 2;
+            }
+            b'.' if text[at..].starts_with(b"entry") || text[at..].starts_with(b"func") => {
+                let before = class::OF[usize::from(text[at.saturating_sub(2)])];
+                if before & class::SPACE != 0 {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Reads an operator or a punctuation mark.
 fn mark(text: &[u8], start: usize) -> Option<(TokenKind, usize)> {
     use TokenKind as T;
@@ -336,6 +371,11 @@ impl<'a> Lexer<'a> {
     pub fn new(file: FileId, text: &'a str) -> Self {
         let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         Self { text, at, file, diagnostics: Diagnostics::new() }
+    }
+
+    /// Goes on at a place in the text.
+    pub(crate) fn seek(&mut self, at: u32) {
+        self.at = at as usize;
     }
 
     /// The next token.

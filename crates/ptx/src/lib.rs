@@ -1,6 +1,6 @@
 //! NVIDIA PTX: text to syntax tree to kernel IR, and back to text.
 //!
-//! [`parse()`] turns any text into a tree; [`Module`]'s `Display` turns the tree into text again.
+//! [`parse()`] turns any text into a tree, [`parse_kernels()`] the parts that some kernels need; [`Module`]'s `Display` turns the tree into text again.
 //! [`lower()`] turns the tree into a module of the kernel IR, [`check()`] only reports what is
 //! wrong or not supported. The spelling of opcodes, their modifiers and operands, and the
 //! operations that they become are a table: [`spelling`].
@@ -39,5 +39,5 @@ mod types;
 pub use ast::Module;
 pub use lower::{Binding, Object, Select, check, lower, lower_for, lower_object, target};
 pub use names::{Names, Symbol};
-pub use parse::parse;
+pub use parse::{parse, parse_kernels};
 pub use types::{Space, Type};

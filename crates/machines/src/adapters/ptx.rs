@@ -48,8 +48,8 @@ fn variant(option: &str, value: &str) -> Variant {
     }))
 }
 
-/// Lowers only what the wanted kernels can reach: unsupported code elsewhere in the file is not
-/// an error.
+/// Reads and lowers only what the wanted kernels can reach: errors and unsupported code elsewhere
+/// in the file are not reported.
 fn load(
     limits: Limits,
     image: Image<'_>,
@@ -57,7 +57,11 @@ fn load(
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
     let text = image.text().map_err(|finding| found.push(finding)).ok()?;
-    let (tree, errors) = ::ptx::parse(image.file, text);
+    let names: Vec<&str> = wanted.iter().map(|w| w.value.as_str()).collect();
+    let (tree, errors) = match names.as_slice() {
+        [] => ::ptx::parse(image.file, text),
+        names => ::ptx::parse_kernels(image.file, text, names),
+    };
     let broken = errors.has_errors();
     found.append(errors);
     if broken {
@@ -70,7 +74,6 @@ fn load(
             return None;
         }
     }
-    let names: Vec<&str> = wanted.iter().map(|w| w.value.as_str()).collect();
     let select = if names.is_empty() { Select::All } else { Select::Kernels(&names) };
     let (module, errors) = ::ptx::lower_for(&tree, select, limits);
     found.append(errors);

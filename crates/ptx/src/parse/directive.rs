@@ -214,8 +214,15 @@ impl Parser<'_> {
                 Run::empty()
             }
         };
+        let mut skipped = None;
         let body = match self.kind() {
-            TokenKind::OpenBrace => Some(self.body()),
+            TokenKind::OpenBrace => match self.skip_body(kind) {
+                Some((instead, brace)) => {
+                    skipped = Some(brace);
+                    instead
+                }
+                None => Some(self.body()),
+            },
             TokenKind::Semi => {
                 self.bump();
                 None
@@ -230,7 +237,11 @@ impl Parser<'_> {
         let span = self.since(start);
         let function =
             Function { kind, linkage, attributes, signature, directives, body, head, span };
-        Ok(Item::Function(self.module.functions.push(function)))
+        let id = self.module.functions.push(function);
+        if let (Some(all), Some(brace)) = (&mut self.skipped, skipped) {
+            all.push((id, brace));
+        }
+        Ok(Item::Function(id))
     }
 
     /// `(returns) name (parameters)`. Errors inside parentheses cost only those.

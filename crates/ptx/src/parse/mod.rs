@@ -12,6 +12,9 @@ mod declaration;
 mod directive;
 mod instruction;
 mod operand;
+mod reach;
+
+pub use reach::parse_kernels;
 
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
@@ -55,6 +58,8 @@ struct Parser<'a> {
     diagnostics: Diagnostics,
     /// Operands of lists that are not finished.
     scratch: Vec<Operand>,
+    /// The functions whose bodies have been skipped, if they are to be.
+    skipped: Option<Vec<reach::Skipped>>,
     /// Nesting of operands and expressions.
     depth: u16,
     /// Open braces inside the statement being read, so that recovery does not take theirs for a
@@ -72,6 +77,7 @@ impl<'a> Parser<'a> {
             module: Module::new(file),
             diagnostics: Diagnostics::new(),
             scratch: Vec::new(),
+            skipped: None,
             depth: 0,
             braces: 0,
         };

@@ -2,6 +2,7 @@
 
 mod errors;
 mod forms;
+mod kernels;
 mod lines;
 mod mutate;
 mod object;
