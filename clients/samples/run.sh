@@ -10,9 +10,11 @@ source "$(dirname "$0")/../common.sh"
 build
 nvcc_version=13.5.37
 venv samples nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cuda-crt==$nvcc_version \
-  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl nvidia-cuda-nvrtc nvidia-curand cmake==4.4.4 ninja
+  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api cmake==4.4.4 ninja
 toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
 export PATH=$toolkit/bin:$environment/bin:$PATH CUDA_PATH=$toolkit
+# Samples on the driver API make fat binaries of machine code by commands of their own.
+export NVCC_APPEND_FLAGS="-gencode arch=compute_80,code=compute_80"
 # The packages have no names for linkers.
 for library in "$toolkit"/lib/lib*.so.*; do
   ln -sf "$(basename "$library")" "${library%%.so.*}.so"

@@ -185,6 +185,8 @@ impl TestFile {
             "machine" => self.machine = Some(Self::located(directive)),
             "check" => self.check = true,
             "test" => self.stages.push(stage(directive)?),
+            // Where a file of those that are linked begins.
+            "file" => {}
             "run" => self.runs.push(run_words(directive)?),
             "mechanism" => {
                 let span = Self::span(directive);

@@ -9,7 +9,8 @@ use std::fmt::{Display, Formatter};
 use converge::catalogue::Entry;
 use fast::{Kernel, Level, Order};
 use ir::FuncId;
-use isa::Diagnostics;
+use isa::{Diagnostics, FileId};
+use ptx::link::{LinkInput, link};
 use simt::machine::Machine;
 use vector::{Function, passes};
 use vm::{Engine, Launch, Program, catalogued, load_variables};
@@ -25,6 +26,8 @@ pub(crate) enum What {
     Passes(Vec<Pass>),
     /// Machine instructions are selected.
     Compile(Level),
+    /// Files of PTX are linked.
+    Link,
 }
 
 /// A pass over functions of the vector IR.
@@ -64,6 +67,7 @@ impl What {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
             [] => Err("say which stage to test".to_owned()),
+            ["link"] => Ok(Self::Link),
             ["translate"] => Ok(Self::Translate(Order::Taken, false)),
             ["translate", "detail"] => Ok(Self::Translate(Order::Taken, true)),
             ["translate", order] => {
@@ -92,6 +96,7 @@ impl Display for What {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Translate(..) => f.write_str("translate"),
+            Self::Link => f.write_str("link"),
             Self::Compile(level) => write!(f, "compile {}", level.name()),
             Self::Passes(passes) => {
                 let names: Vec<&str> = passes.iter().map(|pass| pass.name).collect();
@@ -111,6 +116,9 @@ pub(crate) fn text(file: &TestFile, stage: &Stage) -> Result<String, String> {
         };
         return passed(function, passes);
     }
+    if stage.what == What::Link {
+        return linked(&file.text);
+    }
     let kernel = decoded(file, stage)?;
     let translated = |order, detailed| {
         let function = vector::translate::translate(kernel.code(), order, detailed);
@@ -119,10 +127,41 @@ pub(crate) fn text(file: &TestFile, stage: &Stage) -> Result<String, String> {
     match &stage.what {
         What::Translate(order, detailed) => Ok(translated(*order, *detailed)?.to_string()),
         What::Passes(passes) => passed(translated(Order::Taken, false)?, passes),
+        What::Link => Err("the text is linked as it is".to_owned()),
         What::Compile(level) => {
             jit::Compiled::listing(&kernel, *level).map_err(|refused| refused.to_string())
         }
     }
+}
+
+/// The line before each file of a text to be linked; its name follows.
+const FILE_LINE: &str = "//: file: ";
+
+/// Links the files of a text: the module, or the errors, a line each.
+fn linked(text: &str) -> Result<String, String> {
+    let mut files = Vec::new();
+    for (i, part) in text.split(FILE_LINE).skip(1).enumerate() {
+        let (name, text) = part.split_once('\n').ok_or("a file has no text")?;
+        let (tree, mut found) = ptx::parse(FileId(i as u32), text);
+        let (object, more) = ptx::lower_object(&tree, ptx::Select::All);
+        found.append(more);
+        files.push((name, object.ok_or_else(|| refused(&found))?));
+    }
+    // Names in parentheses are those of files of libraries.
+    let inputs = |library: bool| -> Vec<LinkInput<'_>> {
+        let files = files.iter().filter(|(name, _)| name.starts_with('(') == library);
+        files.map(|(name, object)| LinkInput { name, object }).collect()
+    };
+    match link(&inputs(false), &inputs(true)) {
+        Ok(module) => Ok(ir::text::print(&module)),
+        Err(errors) => Ok(errors.iter().map(|error| format!("{error}\n")).collect()),
+    }
+}
+
+/// The text of diagnostics.
+fn refused(found: &Diagnostics) -> String {
+    let list: Vec<String> = found.iter().map(|d| format!("{d:?}")).collect();
+    list.join("\n")
 }
 
 fn verified(function: &Function) -> Result<(), String> {
@@ -139,10 +178,6 @@ fn passed(mut function: Function, passes: &[Pass]) -> Result<String, String> {
 
 /// Returns the decoded kernel of a program.
 fn decoded(file: &TestFile, stage: &Stage) -> Result<Kernel, String> {
-    let refused = |found: &Diagnostics| {
-        let list: Vec<String> = found.iter().map(|d| format!("{d:?}")).collect();
-        list.join("\n")
-    };
     let module = if file.path.extension().is_some_and(|e| e == "ir") {
         ir::text::parse(FILE, &file.text).map_err(|found| refused(&found))?
     } else {

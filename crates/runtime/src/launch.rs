@@ -350,8 +350,8 @@ mod tests {
         assert_eq!(bytes, expected);
     }
 
-    /// Thread t of 64 allocates a block of the device heap, adds 1 to word t of `out`, which has 32,
-    /// and then the word behind its own. Returns the words, and whether the heap holds blocks.
+    /// Thread t of 64 allocates a block of the device heap, adds 1 to word t of 32 words, and then
+    /// the word behind its own. Returns the words, and whether the heap holds blocks.
     fn beyond(faults: Faults) -> (Result<Report, Failure>, Vec<u32>, bool) {
         const TEXT: &str = "
             .version 7.0 .target sm_70 .address_size 64

@@ -166,6 +166,17 @@ fn choose<'o, T: Named<'o>>(
     chosen
 }
 
+/// Reports a name that no file defines, for the first file that uses it.
+fn report_undefined(errors: &mut Vec<LinkError>, name: &str, file: &str) {
+    let known = |error: &LinkError| match error {
+        LinkError::Undefined { name: other, .. } => other == name,
+        _ => false,
+    };
+    if !errors.iter().any(known) {
+        errors.push(LinkError::Undefined { name: name.to_owned(), file: file.to_owned() });
+    }
+}
+
 /// Numbers all names in the output, in the order in which definitions are kept.
 fn number<'o, T: Named<'o>>(
     files: &[Vec<Use<'o, T>>],
@@ -191,11 +202,7 @@ fn number<'o, T: Named<'o>>(
             }
             let name = item.item.name();
             let Some(Chosen { place, taken }) = chosen.get(name) else {
-                let known = |e: &LinkError| matches!(e, LinkError::Undefined { name: other, .. } if other == name);
-                if !errors.iter().any(known) {
-                    let (name, file) = (name.to_owned(), item.file.to_owned());
-                    errors.push(LinkError::Undefined { name, file });
-                }
+                report_undefined(errors, name, item.file);
                 continue;
             };
             if item.binding == Binding::Undefined {

@@ -213,7 +213,8 @@ impl Lowerer<'_> {
         while !self.taken.insert(name.clone()) {
             name = format!("{name}.{}", self.out.vars.len());
         }
-        let size = if open && !dynamic { layout.element } else { layout.size };
+        // What another file defines has the size that it has there.
+        let size = if open && !dynamic && defined { layout.element } else { layout.size };
         self.out.vars.push(ir::module::Var {
             name,
             space,
