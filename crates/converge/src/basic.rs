@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::event::Event;
     use crate::mechanism::PathId;
-    use crate::planner::{FunctionFlow, Priorities, plan};
+    use crate::planner::{FunctionFlow, plan};
     use flow::Cfg;
     use simt::WarpMask;
 
@@ -64,8 +64,7 @@ mod tests {
     fn planned(successors: &[Vec<u32>]) -> Plan {
         let cfg = Cfg::new(0, successors).unwrap();
         let places: Vec<_> = (0..successors.len() as u64).map(|i| i..i + 1).collect();
-        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
-            .unwrap()
+        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[], written: 0 }]).unwrap()
     }
 
     #[test]

@@ -25,14 +25,35 @@ pub struct Entry {
     pub state: &'static str,
     /// What it cannot do.
     pub limits: &'static str,
-    /// Settings it reads, by their names in [`Knobs`].
+    /// Settings it reads, by their names in [`Knobs`], and `policy` if a
+    /// [`Policy`](crate::Policy) may choose among its paths.
     pub knobs: &'static [&'static str],
     /// The pass that code has to go through first; without it the mechanism still gives the right
     /// results, or refuses, but is not the one that its source describes.
     pub pass: Option<Pass>,
     /// Whose lanes it sees together.
     pub scope: Scope,
+    /// Whether it is a bound: regrouping or look-ahead that no machine has.
+    pub bound: bool,
+    /// Where lanes are that it does not run although they could.
+    pub idle: Idle,
     kind: Kind,
+}
+
+/// Where a mechanism has the lanes that could run and do not: what keeps them there while others
+/// spin on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// At the rejoin point, or below the running path on a stack.
+    Held,
+    /// Ready to run, and passed over: the mechanism prefers another path, for this reason.
+    Passed(&'static str),
+    /// At a convergence barrier, or below the running path.
+    AtBarrier,
+    /// On the one path there is, turned off by a mask.
+    MaskedOff,
+    /// Each has its turn.
+    Fair,
 }
 
 /// A pass over the program that belongs to a mechanism; whoever links the program applies it.
@@ -81,6 +102,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &["slice"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Fair,
         kind: Kind::Serial,
     },
     Entry {
@@ -93,6 +116,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &["order"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Held,
         kind: Kind::Basic,
     },
     Entry {
@@ -102,9 +127,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "GPU Ocelot's ReconvergenceBarrier",
         state: "a stack of (place, mask)",
         limits: "merges nothing: a lower bound for what merging is worth",
-        knobs: &["order"],
+        knobs: &["order", "policy"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Passed("the path on top of its stack"),
         kind: Kind::BarrierOnly,
     },
     Entry {
@@ -117,6 +144,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &["order"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Held,
         kind: Kind::Ipdom,
     },
     Entry {
@@ -129,6 +158,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &["order", "predicate"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Held,
         kind: Kind::PredicatedStack,
     },
     Entry {
@@ -138,9 +169,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "ElTantawy et al., HPCA 2014",
         state: "a split table and a reconvergence table: together at most 3 W rows a function level",
         limits: "lanes that wait at a rejoin point for others that wait for them hang",
-        knobs: &["order", "slice"],
+        knobs: &["order", "slice", "policy"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Held,
         kind: Kind::MultiPath,
     },
     Entry {
@@ -150,9 +183,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Diamos et al., MICRO 2011; the sorted stack of GPU Ocelot",
         state: "a sorted list of at most W (place, mask) a call level",
         limits: "lanes that wait in a block of lower priority than a loop starve while it goes round",
-        knobs: &[],
+        knobs: &["priorities", "policy"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Passed("the block of higher priority"),
         kind: Kind::TfStack,
     },
     Entry {
@@ -162,9 +197,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Diamos et al., MICRO 2011, the variant for Intel Sandy Bridge",
         state: "a place for each lane, one for the group",
         limits: "issues without lanes; lanes of lower priority starve as under tf-stack",
-        knobs: &[],
+        knobs: &["priorities"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Passed("the block of higher priority"),
         kind: Kind::TfSandy,
     },
     Entry {
@@ -174,9 +211,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Collange 2011, \"Stack-less SIMT reconvergence at low cost\"; Simty",
         state: "a sorted list of at most W (place, mask)",
         limits: "lanes that spin at a low place starve the others; rejoins depend on code layout",
-        knobs: &[],
+        knobs: &["layout", "policy"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Passed("the lower place"),
         kind: Kind::MinPc,
     },
     Entry {
@@ -186,9 +225,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Collange 2011",
         state: "a place and depth of calls for each lane",
         limits: "as min-pc, but callees behind their callers rejoin",
-        knobs: &[],
+        knobs: &["layout", "policy"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Passed("the deeper call, then the lower place"),
         kind: Kind::MinSpPc,
     },
     Entry {
@@ -198,9 +239,11 @@ pub const CATALOGUE: &[Entry] = &[
         source: "the mirror image of min-pc",
         state: "a sorted list of at most W (place, mask)",
         limits: "lanes still in a loop wait for those that left it",
-        knobs: &[],
+        knobs: &["layout", "policy"],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::Passed("the higher place"),
         kind: Kind::MaxPc,
     },
     Entry {
@@ -213,6 +256,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &["order"],
         pass: Some(Pass::ConvergenceBarriers),
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::AtBarrier,
         kind: Kind::ConvergenceBarriers,
     },
     Entry {
@@ -225,6 +270,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: None,
         scope: Scope::Cta,
+        bound: true,
+        idle: Idle::Passed("the deeper call, then the lower place"),
         kind: Kind::Compaction,
     },
     Entry {
@@ -237,6 +284,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: Some(Pass::ExecMask),
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::MaskedOff,
         kind: Kind::Uniform,
     },
     Entry {
@@ -249,6 +298,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: Some(Pass::SplitJoin),
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::MaskedOff,
         kind: Kind::SplitJoin,
     },
     Entry {
@@ -261,6 +312,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: Some(Pass::Predication),
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::MaskedOff,
         kind: Kind::Uniform,
     },
     Entry {
@@ -273,6 +326,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: Some(Pass::MaskedBanks),
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::MaskedOff,
         kind: Kind::Uniform,
     },
     Entry {
@@ -285,6 +340,8 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: None,
         scope: Scope::Group,
+        bound: false,
+        idle: Idle::MaskedOff,
         kind: Kind::Uniform,
     },
 ];
@@ -348,11 +405,11 @@ impl Entry {
             Kind::Compaction => Box::new(compaction::Compaction::new(start)),
             Kind::Ipdom => ipdom::new(start, knobs),
             Kind::BarrierOnly => Box::new(barrier_only::BarrierOnly::new(start, knobs)),
-            Kind::TfStack => tf_stack::new(start),
-            Kind::TfSandy => Box::new(tf_sandy::TfSandy::new(start)),
-            Kind::MinPc => min_pc::new(start),
-            Kind::MinSpPc => min_sp_pc::new(start),
-            Kind::MaxPc => max_pc::new(start),
+            Kind::TfStack => tf_stack::new(start, knobs),
+            Kind::TfSandy => Box::new(tf_sandy::TfSandy::new(start, knobs)),
+            Kind::MinPc => min_pc::new(start, knobs),
+            Kind::MinSpPc => min_sp_pc::new(start, knobs),
+            Kind::MaxPc => max_pc::new(start, knobs),
             Kind::ConvergenceBarriers => {
                 Box::new(convergence_barriers::ConvergenceBarriers::new(start, knobs))
             }
@@ -397,6 +454,29 @@ impl BuildMechanism<16> for Start<16> {
 }
 
 impl Entry {
+    /// Whether it needs the flow graph before a run; the others need none, and with a graph know
+    /// which of their rejoin points are sound.
+    #[must_use]
+    pub fn needs_graph(&self) -> bool {
+        match self.kind {
+            Kind::Ipdom
+            | Kind::PredicatedStack
+            | Kind::MultiPath
+            | Kind::TfStack
+            | Kind::TfSandy => true,
+            Kind::Serial
+            | Kind::Basic
+            | Kind::Compaction
+            | Kind::BarrierOnly
+            | Kind::MinPc
+            | Kind::MinSpPc
+            | Kind::MaxPc
+            | Kind::ConvergenceBarriers
+            | Kind::SplitJoin
+            | Kind::Uniform => false,
+        }
+    }
+
     /// Whether lanes may part at a branch under it: not where a pass has turned branches into
     /// masks, and not under `uniform`.
     #[must_use]

@@ -47,7 +47,7 @@ mod tests {
     use crate::event::Event;
     use crate::lanes::count;
     use crate::mechanism::Order;
-    use crate::plan::BlockPlan;
+    use crate::plan::{BlockPlan, BlockRank};
     use simt::WarpMask;
 
     fn lanes(bits: u64) -> WarpMask {
@@ -61,8 +61,8 @@ mod tests {
             end: Pc(i as u64 + 1),
             function: 0,
             rejoin: r.map_or(Rejoin::FunctionEnd, |pc| Rejoin::At(Pc(pc))),
-            priority: count(i),
-            frontier: None,
+            ranks: [BlockRank { priority: count(i), frontier: None }; 2],
+            starts: [Pc(i as u64); 3],
             successors: Vec::new(),
         };
         Plan::new(rejoin.iter().enumerate().map(block).collect()).unwrap()

@@ -41,10 +41,10 @@ pub mod tf_sandy;
 pub mod tf_stack;
 pub mod uniform;
 
-pub use catalogue::{BuildMechanism, CATALOGUE, Entry, Pass, UnknownMechanism};
+pub use catalogue::{BuildMechanism, CATALOGUE, Entry, Idle, Pass, UnknownMechanism};
 pub use event::{Event, SyncOp};
 pub use listing::{Flow, Listing, ListingError};
 pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Scope, Start};
-pub use plan::{Plan, Rejoin};
+pub use plan::{Layout, Plan, Priorities, Rejoin};
 pub use policy::Policy;
 pub use session::{Session, SessionError, Statistics};

@@ -6,7 +6,7 @@
 //! outside the listing is an error: no edge is left away.
 
 use crate::plan::{Plan, PlanError};
-use crate::planner::{FunctionFlow, Priorities, plan};
+use crate::planner::{FunctionFlow, plan};
 use flow::{Cfg, GraphError};
 use simt::Pc;
 use std::ops::Range;
@@ -101,8 +101,9 @@ impl Listing {
     ///
     /// # Errors
     /// None for a listing made by [`Listing::new`].
-    pub fn plan(&self, priorities: Priorities) -> Result<Plan, ListingError> {
-        Ok(plan(&[FunctionFlow { cfg: &self.cfg, places: &self.places, notes: &[] }], priorities)?)
+    pub fn plan(&self) -> Result<Plan, ListingError> {
+        let flow = FunctionFlow { cfg: &self.cfg, places: &self.places, notes: &[], written: 0 };
+        Ok(plan(&[flow])?)
     }
 }
 

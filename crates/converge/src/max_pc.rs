@@ -7,10 +7,11 @@
 //!
 //! **Invariants.** Running paths stand at distinct places, in decreasing order; the first is
 //! preferred. Not fair: lanes that wait further up for those behind them starve. A spin loop in
-//! front of the release it waits for ends. Reads no knob.
+//! front of the release it waits for ends. Reads the knob
+//! `layout`.
 
-use crate::mechanism::{Mechanism, Start};
-use crate::plan::Plan;
+use crate::mechanism::{Knobs, Mechanism, Start};
+use crate::plan::{Layout, Plan};
 use crate::ranked::{Rank, Ranked};
 use simt::Pc;
 
@@ -18,9 +19,9 @@ use simt::Pc;
 pub const NAME: &str = "max-pc";
 
 #[derive(Clone, Debug)]
-struct Order;
+struct Highest;
 
-impl Rank for Order {
+impl Rank for Highest {
     const PLANNED: bool = false;
 
     fn rank(_: &Plan, pc: Pc, _: u32) -> [u64; 2] {
@@ -28,8 +29,26 @@ impl Rank for Order {
     }
 }
 
+/// The same in the layout of a number.
+#[derive(Clone, Debug)]
+struct In<const LAYOUT: usize>;
+
+impl<const LAYOUT: usize> Rank for In<LAYOUT> {
+    const PLANNED: bool = true;
+
+    fn rank(plan: &Plan, pc: Pc, _: u32) -> [u64; 2] {
+        [u64::MAX - plan.laid_out(pc, Layout::ALL[LAYOUT].1).0, 0]
+    }
+}
+
 /// A group at its start.
 #[must_use]
-pub fn new<const N: usize>(start: &Start<N>) -> Box<dyn Mechanism<N>> {
-    Box::new(Ranked::<Order, N>::new(start))
+pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
+    const FILE: usize = Layout::File as usize;
+    const ORDER: usize = Layout::Compiler as usize;
+    match knobs.layout {
+        Layout::KernelFirst => Box::new(Ranked::<Highest, N>::new(start)),
+        Layout::File => Box::new(Ranked::<In<FILE>, N>::new(start)),
+        Layout::Compiler => Box::new(Ranked::<In<ORDER>, N>::new(start)),
+    }
 }

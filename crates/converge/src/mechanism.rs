@@ -1,7 +1,7 @@
 //! The contract between a convergence mechanism and whoever executes.
 
 use crate::event::Event;
-use crate::plan::Plan;
+use crate::plan::{Layout, Plan, Priorities};
 pub use simt::counts::Charges;
 use simt::{LaneMask, Pc};
 use thiserror::Error;
@@ -105,11 +105,21 @@ pub struct Knobs {
     /// Longest forward branch, in instructions up to where its lanes meet again, that is run as
     /// predicated code.
     pub predicate: u64,
+    /// The block priorities of thread frontiers.
+    pub priorities: Priorities,
+    /// The layout in which places are compared.
+    pub layout: Layout,
 }
 
 impl Default for Knobs {
     fn default() -> Self {
-        Self { order: None, slice: 1 << 12, predicate: 12 }
+        Self {
+            order: None,
+            slice: 1 << 12,
+            predicate: 12,
+            priorities: Priorities::default(),
+            layout: Layout::default(),
+        }
     }
 }
 

@@ -9,10 +9,11 @@
 //!
 //! **Invariants.** Running paths stand at distinct places, in increasing order; the first is
 //! preferred. Not fair: a path that loops at low places starves the others, so lanes that spin on a
-//! lane further down hang. Every unparked path may be run by another policy. Reads no knob.
+//! lane further down hang. Every unparked path may be run by another policy. Reads the knob
+//! `layout`.
 
-use crate::mechanism::{Mechanism, Start};
-use crate::plan::Plan;
+use crate::mechanism::{Knobs, Mechanism, Start};
+use crate::plan::{Layout, Plan};
 use crate::ranked::{Rank, Ranked};
 use simt::Pc;
 
@@ -30,10 +31,28 @@ impl Rank for Lowest {
     }
 }
 
+/// The same in the layout of a number.
+#[derive(Clone, Debug)]
+struct In<const LAYOUT: usize>;
+
+impl<const LAYOUT: usize> Rank for In<LAYOUT> {
+    const PLANNED: bool = true;
+
+    fn rank(plan: &Plan, pc: Pc, _: u32) -> [u64; 2] {
+        [plan.laid_out(pc, Layout::ALL[LAYOUT].1).0, 0]
+    }
+}
+
 /// A group at its start.
 #[must_use]
-pub fn new<const N: usize>(start: &Start<N>) -> Box<dyn Mechanism<N>> {
-    Box::new(Ranked::<Lowest, N>::new(start))
+pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
+    const FILE: usize = Layout::File as usize;
+    const ORDER: usize = Layout::Compiler as usize;
+    match knobs.layout {
+        Layout::KernelFirst => Box::new(Ranked::<Lowest, N>::new(start)),
+        Layout::File => Box::new(Ranked::<In<FILE>, N>::new(start)),
+        Layout::Compiler => Box::new(Ranked::<In<ORDER>, N>::new(start)),
+    }
 }
 
 #[cfg(test)]
@@ -49,7 +68,7 @@ mod tests {
     #[test]
     fn runs_the_lowest_and_joins_at_equal_places() {
         let plan = Plan::default();
-        let mut m = new(&Start::at(Pc(0), WarpMask::first(4), 4));
+        let mut m = new(&Start::at(Pc(0), WarpMask::first(4), 4), Knobs::default());
         let targets = [(Pc(1), lanes(3)), (Pc(3), lanes(12))];
         let first = m.preferred().unwrap();
         m.event(&plan, first.id, &Event::Branch { at: Pc(0), targets: &targets }).unwrap();
@@ -66,7 +85,7 @@ mod tests {
     #[test]
     fn names_stay_until_the_path_moves() {
         let plan = Plan::default();
-        let mut m = new(&Start::at(Pc(0), WarpMask::first(4), 4));
+        let mut m = new(&Start::at(Pc(0), WarpMask::first(4), 4), Knobs::default());
         let targets = [(Pc(1), lanes(1)), (Pc(3), lanes(14))];
         let first = m.preferred().unwrap();
         m.event(&plan, first.id, &Event::Branch { at: Pc(0), targets: &targets }).unwrap();

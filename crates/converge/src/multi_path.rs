@@ -445,15 +445,14 @@ fn path<const N: usize>(split: &Split<N>) -> Path<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::{FunctionFlow, Priorities, plan};
+    use crate::planner::{FunctionFlow, plan};
     use flow::Cfg;
     use simt::WarpMask;
 
     fn diamond() -> Plan {
         let cfg = Cfg::new(0, &[vec![1, 2], vec![3], vec![3], vec![]]).unwrap();
         let places: Vec<_> = (0..4).map(|i| i..i + 1).collect();
-        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
-            .unwrap()
+        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[], written: 0 }]).unwrap()
     }
 
     fn parted(knobs: Knobs) -> MultiPath<1> {

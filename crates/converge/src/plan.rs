@@ -19,6 +19,56 @@ pub enum Rejoin {
     Never,
 }
 
+/// Where the scheduling priorities of blocks come from that thread-frontier mechanisms compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Priorities {
+    /// Those that a compiler assigns (Diamos et al., MICRO 2011): [`flow::BlockOrder::scheduled`],
+    /// a topological order of the graph but for its back-edges, with blocks in which lanes wait for
+    /// each other as late as it permits.
+    #[default]
+    Compiler,
+    /// The order of places, as the blocks stand in the code.
+    Layout,
+}
+
+impl Priorities {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Self); 2] =
+        [("compiler", Self::Compiler), ("layout", Self::Layout)];
+}
+
+/// The layout of code whose places mechanisms compare that run the lowest or the highest one.
+///
+/// Only the order of places changes, not the code: jumps that a real layout would add or save are
+/// not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// The kernel first, then what it calls; blocks as they are written.
+    #[default]
+    KernelFirst,
+    /// Functions in the order of the file; blocks as they are written.
+    File,
+    /// The kernel first; the blocks of each function in the order of
+    /// [`Priorities::Compiler`].
+    Compiler,
+}
+
+impl Layout {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("kernel-first", Self::KernelFirst), ("file", Self::File), ("compiler", Self::Compiler)];
+}
+
+/// A block under one order of priorities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockRank {
+    /// Scheduling priority: lower runs first. Distinct within a function.
+    pub priority: u32,
+    /// The block of the highest priority in which lanes may wait while this one runs, as an index
+    /// into [`Plan::blocks`].
+    pub frontier: Option<u32>,
+}
+
 /// What is known of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockPlan {
@@ -30,12 +80,10 @@ pub struct BlockPlan {
     pub function: u32,
     /// Where lanes that part at its end meet again.
     pub rejoin: Rejoin,
-    /// Scheduling priority of thread-frontier mechanisms: lower runs first. Distinct within a
-    /// function.
-    pub priority: u32,
-    /// The block of the highest priority in which lanes may wait while this one runs, as an index
-    /// into [`Plan::blocks`].
-    pub frontier: Option<u32>,
+    /// Its rank under each order of priorities, in the order of [`Priorities::ALL`].
+    pub ranks: [BlockRank; Priorities::ALL.len()],
+    /// Its first place in each layout, in the order of [`Layout::ALL`].
+    pub starts: [Pc; Layout::ALL.len()],
     /// Successor blocks, as indices into [`Plan::blocks`], fall-through first.
     pub successors: Vec<u32>,
 }
@@ -63,6 +111,14 @@ pub enum PlanError {
     },
 }
 
+impl BlockPlan {
+    /// Its rank under an order of priorities.
+    #[must_use]
+    pub fn rank(&self, priorities: Priorities) -> BlockRank {
+        self.ranks[priorities as usize]
+    }
+}
+
 impl Plan {
     /// A plan of these blocks, in order of their places.
     ///
@@ -75,7 +131,8 @@ impl Plan {
                 return Err(PlanError::Layout { block: i });
             }
             let bad_rejoin = matches!(b.rejoin, Rejoin::At(pc) if !known_place(&blocks, pc));
-            let mut near = b.successors.iter().chain(&b.frontier);
+            let frontiers = b.ranks.iter().flat_map(|rank| &rank.frontier);
+            let mut near = b.successors.iter().chain(frontiers);
             if bad_rejoin || near.any(|&s| s as usize >= blocks.len()) {
                 return Err(PlanError::Target { block: i });
             }
@@ -107,8 +164,17 @@ impl Plan {
 
     /// The priority of a place: lower runs first. Places in no block come last.
     #[must_use]
-    pub fn priority(&self, at: Pc) -> u32 {
-        self.block_of(at).map_or(u32::MAX, |b| self.blocks[b].priority)
+    pub fn priority(&self, at: Pc, priorities: Priorities) -> u32 {
+        self.block_of(at).map_or(u32::MAX, |b| self.blocks[b].rank(priorities).priority)
+    }
+
+    /// A place as it would be in another layout. Places in no block stay.
+    #[must_use]
+    pub fn laid_out(&self, at: Pc, layout: Layout) -> Pc {
+        self.block_of(at).map_or(at, |b| {
+            let block = &self.blocks[b];
+            Pc(block.starts[layout as usize].0 + (at.0 - block.first.0))
+        })
     }
 }
 

@@ -230,7 +230,7 @@ impl<const N: usize> Mechanism<N> for PredicatedStack<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::{FunctionFlow, Priorities, plan};
+    use crate::planner::{FunctionFlow, plan};
     use flow::Cfg;
     use simt::WarpMask;
 
@@ -238,8 +238,7 @@ mod tests {
     fn triangle() -> Plan {
         let cfg = Cfg::new(0, &[vec![1, 2], vec![2], vec![]]).unwrap();
         let places = [0..1, 1..3, 3..4];
-        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
-            .unwrap()
+        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[], written: 0 }]).unwrap()
     }
 
     fn issues(plan: &Plan, knobs: Knobs, targets: &[(u64, u64)]) -> (Vec<(u64, u64)>, Charges) {

@@ -15,7 +15,6 @@ use crate::event::Event;
 use crate::listing::{Flow, Listing, ListingError};
 use crate::mechanism::{Charges, Knobs, Mechanism, Path, Refusal, Start};
 use crate::plan::Plan;
-use crate::planner::Priorities;
 use simt::{LaneMask, Pc};
 use std::fmt;
 use thiserror::Error;
@@ -26,7 +25,7 @@ pub enum SessionError {
     /// No mechanism of this name.
     #[error(transparent)]
     Name(#[from] UnknownMechanism),
-    /// No graph was set.
+    /// No graph was set, and the mechanism plans with it.
     #[error("the mechanism `{0}` needs the flow graph: set it first")]
     NoGraph(&'static str),
     /// The graph is broken.
@@ -152,15 +151,16 @@ impl<const N: usize> Session<N> {
     /// # Errors
     /// [`SessionError::Graph`] if a target is outside or control runs off the end.
     pub fn set_graph(&mut self, code: &[Flow]) -> Result<(), SessionError> {
-        self.plan = Some(Listing::new(code)?.plan(Priorities::Layout)?);
+        self.plan = Some(Listing::new(code)?.plan()?);
         Ok(())
     }
 
-    /// Begins with lanes of a group of `width` at a place; statistics begin anew.
+    /// Begins with lanes of a group of `width` at a place; statistics begin anew. Without a graph
+    /// ([`Entry::needs_graph`]) any place will do, and `unsound_splits` is not counted.
     ///
     /// # Errors
-    /// Without a graph, at a place that it does not have, without lanes or with lanes beyond the
-    /// width.
+    /// Without a graph that the mechanism needs, at a place that the graph does not have, without
+    /// lanes or with lanes beyond the width.
     pub fn begin(&mut self, at: Pc, lanes: LaneMask<N>, width: u32) -> Result<(), SessionError>
     where
         Start<N>: BuildMechanism<N>,
@@ -292,7 +292,10 @@ impl<const N: usize> Session<N> {
     /// What the group did so far; prints itself as a table.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        let charges = self.mechanism.as_ref().map_or_else(Charges::default, |m| m.charges());
+        let mut charges = self.mechanism.as_ref().map_or_else(Charges::default, |m| m.charges());
+        if self.plan.is_none() {
+            charges.unsound_splits = 0;
+        }
         Statistics { charges, ..self.statistics }
     }
 
@@ -300,12 +303,16 @@ impl<const N: usize> Session<N> {
         self.now().ok_or(SessionError::Idle)
     }
 
-    fn planned(&self) -> Result<&Plan, SessionError> {
-        self.plan.as_ref().ok_or(SessionError::NoGraph(self.entry.name))
+    /// The graph; none if none was set and the mechanism does without.
+    fn planned(&self) -> Result<Option<&Plan>, SessionError> {
+        match &self.plan {
+            None if self.entry.needs_graph() => Err(SessionError::NoGraph(self.entry.name)),
+            plan => Ok(plan.as_ref()),
+        }
     }
 
     fn known(&self, place: Pc) -> Result<(), SessionError> {
-        let plan = self.planned()?;
+        let Some(plan) = self.planned()? else { return Ok(()) };
         let last = plan.blocks().last().map_or(0, |b| b.end.0.saturating_sub(1));
         if plan.block_of(place).is_some() {
             return Ok(());
@@ -315,7 +322,7 @@ impl<const N: usize> Session<N> {
 
     fn block(&self, at: Pc, place: Pc) -> Result<(), SessionError> {
         self.known(place)?;
-        let plan = self.planned()?;
+        let Some(plan) = self.planned()? else { return Ok(()) };
         let first = plan.block_of(place).map(|b| plan.blocks()[b].first);
         if first == Some(place) {
             return Ok(());
@@ -324,10 +331,9 @@ impl<const N: usize> Session<N> {
     }
 
     fn tell(&mut self, path: &Path<N>, event: &Event<'_, N>) -> Result<(), SessionError> {
-        let (Some(mechanism), Some(plan)) = (&mut self.mechanism, &self.plan) else {
-            return Err(SessionError::NoGraph(self.entry.name));
-        };
-        mechanism.event(plan, path.id, event)?;
+        let Some(mechanism) = &mut self.mechanism else { return Err(SessionError::Idle) };
+        let nothing = Plan::default();
+        mechanism.event(self.plan.as_ref().unwrap_or(&nothing), path.id, event)?;
         self.statistics.issues += 1;
         self.statistics.idle_issues += u64::from(path.lanes.is_empty());
         self.statistics.active_lanes += u64::from(path.lanes.count());

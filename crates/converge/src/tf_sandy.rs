@@ -15,13 +15,15 @@
 //! **Invariants.** Only lanes at the group's place run; none may be there. The group's place never
 //! passes a waiting lane: if the plan's frontiers leave one out, the group goes to the first one
 //! that waits. Calls, returns, and ends or stops of all lanes that are on lead straight to the path
-//! that ranks first. Not fair, as `tf-stack`. Reads no knob.
+//! that ranks first. Not fair, as `tf-stack`. Reads the knob
+//! `priorities`.
 
 use crate::event::Event;
 use crate::lanes::{Group, Ids, count, image};
-use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};
-use crate::plan::Plan;
+use crate::mechanism::{Charges, Knobs, Mechanism, Path, PathId, Refusal, Start};
+use crate::plan::{Plan, Priorities};
 use simt::{LaneMask, Pc};
+use std::cmp::Reverse;
 
 /// Its name in the catalogue.
 pub const NAME: &str = "tf-sandy";
@@ -44,25 +46,22 @@ pub struct TfSandy<const N: usize> {
     /// The group's place, if lanes can run.
     at: Option<(u32, Pc)>,
     ids: Ids<N>,
+    priorities: Priorities,
     charges: Charges,
 }
 
 type Targets<'a, const N: usize> = &'a [(Pc, LaneMask<N>)];
 
-/// Deeper calls first, then blocks of higher priority, then lower places.
-fn rank(plan: &Plan, (calls, pc): (u32, Pc)) -> (std::cmp::Reverse<u32>, u32, Pc) {
-    (std::cmp::Reverse(calls), plan.priority(pc), pc)
-}
-
 impl<const N: usize> TfSandy<N> {
     /// A group at its start. Of paths handed over, the first is where the group stands.
     #[must_use]
-    pub fn new(start: &Start<N>) -> Self {
+    pub fn new(start: &Start<N>, knobs: Knobs) -> Self {
         let mut this = Self {
             places: Vec::new(),
             parked: Vec::new(),
             at: None,
             ids: Ids::default(),
+            priorities: knobs.priorities,
             charges: Charges::default(),
         };
         for &(pc, lanes) in &start.paths {
@@ -72,6 +71,11 @@ impl<const N: usize> TfSandy<N> {
         this.at = this.places.first().map(|p| (p.calls, p.group.pc));
         this.charges = Charges { max_depth: this.depth().into(), ..Charges::default() };
         this
+    }
+
+    /// Deeper calls first, then blocks of higher priority, then lower places.
+    fn rank(&self, plan: &Plan, (calls, pc): (u32, Pc)) -> (Reverse<u32>, u32, Pc) {
+        (Reverse(calls), plan.priority(pc, self.priorities), pc)
     }
 
     fn depth(&self) -> u32 {
@@ -113,7 +117,7 @@ impl<const N: usize> TfSandy<N> {
     /// The place of the waiting path that ranks first.
     fn first(&self, plan: &Plan) -> Option<(u32, Pc)> {
         let all = self.places.iter().map(|p| (p.calls, p.group.pc));
-        all.min_by_key(|&at| rank(plan, at))
+        all.min_by_key(|&at| self.rank(plan, at))
     }
 
     /// Where the group goes from a control instruction at `from`: to its targets or, if not all
@@ -121,16 +125,19 @@ impl<const N: usize> TfSandy<N> {
     fn conservative(&self, plan: &Plan, from: (u32, Pc), targets: &[Pc]) -> Option<(u32, Pc)> {
         let calls = from.0;
         let block = plan.block_of(from.1).map(|b| &plan.blocks()[b]);
-        let near = block.into_iter().flat_map(|b| b.successors.iter().copied().chain(b.frontier));
+        let near = block
+            .into_iter()
+            .flat_map(|b| b.successors.iter().copied().chain(b.rank(self.priorities).frontier));
         let near = near.filter_map(|s| plan.blocks().get(s as usize));
-        let here = plan.priority(from.1);
-        let below = near.filter(|b| b.priority > here).map(|b| (calls, b.first));
+        let here = plan.priority(from.1, self.priorities);
+        let below =
+            near.filter(|b| b.rank(self.priorities).priority > here).map(|b| (calls, b.first));
         let targets = targets.iter().map(|&pc| (calls, pc));
-        let to = targets.chain(below).min_by_key(|&at| rank(plan, at));
+        let to = targets.chain(below).min_by_key(|&at| self.rank(plan, at));
         // Lanes that rank before that would be passed.
         let waiting = self.first(plan);
         match (to, waiting) {
-            (Some(to), Some(first)) if rank(plan, first) < rank(plan, to) => Some(first),
+            (Some(to), Some(first)) if self.rank(plan, first) < self.rank(plan, to) => Some(first),
             (Some(to), Some(_)) => Some(to),
             (_, waiting) => waiting,
         }
@@ -236,7 +243,7 @@ impl<const N: usize> Mechanism<N> for TfSandy<N> {
         }
         // The lanes released may rank before those that run.
         self.at = match (self.at, self.first(plan)) {
-            (Some(at), Some(first)) if rank(plan, at) <= rank(plan, first) => Some(at),
+            (Some(at), Some(first)) if self.rank(plan, at) <= self.rank(plan, first) => Some(at),
             (_, first) => first,
         };
         self.charges.max_depth = self.charges.max_depth.max(self.depth().into());

@@ -6,7 +6,9 @@
 //! the rest.
 
 use crate::graph::{Adjacency, Cfg, DepthFirst, NONE, Node};
-use crate::loops::Loops;
+use crate::loops::{LoopId, Loops};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Why an order was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +82,48 @@ impl BlockOrder {
         Self::from_permutation(structured(cfg, loops))
     }
 
+    /// The priorities that a compiler assigns for thread frontiers (Diamos et al., "SIMD
+    /// re-convergence at thread frontiers", MICRO 2011; the authors' implementation in GPU Ocelot).
+    ///
+    /// A topological order of the loop nest as [`BlockOrder::structured`] is one. Of the blocks and
+    /// loops of a level that may come next, those in which no lane waits for others come first, so
+    /// that all lanes that can get there do before the first of them waits; of these the one with
+    /// the longest way to the level's end, where a way back to the loop's header is longer than any
+    /// other; of equal ones the one whose block, or loop header, has the lowest index.
+    #[must_use]
+    pub fn scheduled(cfg: &Cfg, loops: &Loops, waits: impl Fn(Node) -> bool) -> Self {
+        let blocks = cfg.len();
+        let mut late: Vec<bool> = cfg.nodes().map(&waits).collect();
+        late.resize(blocks + loops.len(), false);
+        // The outermost level to which an edge from the item leads, as a number of loops.
+        let mut leads: Vec<u32> = vec![u32::MAX; blocks + loops.len()];
+        for (from, to) in cfg.edges().filter(|&(from, _)| cfg.is_reachable(from)) {
+            let depth = loops.common(from, to).map_or(0, |l| loops.depth(l));
+            leads[from.index()] = leads[from.index()].min(depth);
+        }
+        let up = |item: usize, around: Option<LoopId>, late: &mut [bool], leads: &mut [u32]| {
+            if let Some(l) = around {
+                let outer = blocks + l.index();
+                late[outer] |= late[item];
+                leads[outer] = leads[outer].min(leads[item]);
+            }
+        };
+        for node in cfg.nodes() {
+            up(node.index(), loops.innermost(node), &mut late, &mut leads);
+        }
+        for id in loops.ids().rev() {
+            up(blocks + id.index(), loops.parent(id), &mut late, &mut leads);
+        }
+        let header = |id: LoopId| (loops.header(id), loops.depth(id) - 1);
+        let of_blocks = cfg.nodes().map(|n| (n, loops.depth_of(n)));
+        let keys = of_blocks.chain(loops.ids().map(header)).enumerate();
+        let keys = keys.map(|(item, (index, depth))| {
+            let (late, leaves) = (late[item], leads[item] < depth);
+            ItemKey { late, leaves: leaves || depth == 0, index }
+        });
+        Self::from_permutation(ordered(cfg, loops, Some(&keys.collect::<Vec<_>>())))
+    }
+
     fn from_permutation(order: Vec<Node>) -> Self {
         let mut position = vec![NONE; order.len()];
         for (i, n) in order.iter().enumerate() {
@@ -108,6 +152,21 @@ impl BlockOrder {
 /// levels are disjoint and acyclic, so one walk orders them all; loops are then spelled out in
 /// place.
 fn structured(cfg: &Cfg, loops: &Loops) -> Vec<Node> {
+    ordered(cfg, loops, None)
+}
+
+/// What decides when an item of a level comes, beside the graph.
+#[derive(Clone, Copy, Debug)]
+struct ItemKey {
+    /// Whether lanes wait for others in it.
+    late: bool,
+    /// Whether it has an edge out of the level, or the level is the function.
+    leaves: bool,
+    index: Node,
+}
+
+/// The same, scheduled by keys of items if these are given.
+fn ordered(cfg: &Cfg, loops: &Loops, keys: Option<&[ItemKey]>) -> Vec<Node> {
     let blocks = cfg.len();
     let items = blocks + loops.len();
     // The item that stands for `node` at `depth` loops.
@@ -134,18 +193,27 @@ fn structured(cfg: &Cfg, loops: &Loops) -> Vec<Node> {
     let graph = Adjacency::from_edges(items, edges.iter().copied());
     let heads = loops.ids().map(|l| loops.header(l));
     let roots: Vec<Node> = std::iter::once(item(cfg.entry(), 0)).chain(heads).collect();
-    spell_out(cfg, loops, &graph, &roots)
+    spell_out(cfg, loops, (&graph, &roots), keys)
 }
 
-fn spell_out(cfg: &Cfg, loops: &Loops, graph: &Adjacency, roots: &[Node]) -> Vec<Node> {
+fn spell_out(
+    cfg: &Cfg,
+    loops: &Loops,
+    (graph, roots): (&Adjacency, &[Node]),
+    keys: Option<&[ItemKey]>,
+) -> Vec<Node> {
     let blocks = cfg.len();
     // One walk for each level; remember where in the common postorder each one ends.
-    let walk = DepthFirst::new(graph, roots.iter().copied());
+    let mut postorder = DepthFirst::new(graph, roots.iter().copied()).postorder;
+    if let Some(keys) = keys {
+        schedule(graph, &mut postorder, keys);
+    }
     let mut rank = vec![NONE; graph.len()];
-    for (i, n) in walk.postorder.iter().enumerate() {
+    for (i, n) in postorder.iter().enumerate() {
         rank[n.index()] = Node::at(i).get();
     }
-    // A root finishes last of its level, and levels follow one another in the postorder.
+    // A root finishes last of its level, before which nothing can be put, and levels follow one
+    // another in the postorder.
     let level_end: Vec<usize> = roots.iter().map(|r| rank[r.index()] as usize + 1).collect();
     let mut order = Vec::with_capacity(blocks);
     // (next position, first position) of the levels being spelled out, in decreasing postorder.
@@ -157,7 +225,7 @@ fn spell_out(cfg: &Cfg, loops: &Loops, graph: &Adjacency, roots: &[Node]) -> Vec
             continue;
         }
         *at -= 1;
-        let item = walk.postorder[*at];
+        let item = postorder[*at];
         if item.index() < blocks {
             order.push(item);
         } else {
@@ -168,6 +236,47 @@ fn spell_out(cfg: &Cfg, loops: &Loops, graph: &Adjacency, roots: &[Node]) -> Vec
     debug_assert_eq!(loops.len() + 1, roots.len());
     order.extend(cfg.nodes().filter(|&n| !cfg.is_reachable(n)));
     order
+}
+
+/// Puts a postorder of a graph without cycles into another one: of the items that may come next in
+/// its reverse, the late ones come last, those with long ways to the end first.
+///
+/// Levels stay apart, for each has one item that nothing comes before: its root.
+fn schedule(graph: &Adjacency, postorder: &mut [Node], keys: &[ItemKey]) {
+    let mut height = vec![0usize; graph.len()];
+    let mut before = vec![0u32; graph.len()];
+    for &from in postorder.iter() {
+        if graph.of(from).is_empty() && !keys[from.index()].leaves {
+            // It only goes back.
+            height[from.index()] = graph.len();
+        }
+        for to in graph.of(from) {
+            height[from.index()] = height[from.index()].max(height[to.index()] + 1);
+            before[to.index()] += 1;
+        }
+    }
+    let rank = |item: Node| {
+        let ItemKey { late, index, .. } = keys[item.index()];
+        Reverse((late, Reverse(height[item.index()]), index, item))
+    };
+    let roots = postorder.iter().rev().copied().filter(|n| before[n.index()] == 0);
+    let roots: Vec<Node> = roots.collect();
+    let mut out: Vec<Node> = Vec::with_capacity(postorder.len());
+    for root in roots {
+        let mut ready = BinaryHeap::from([rank(root)]);
+        while let Some(Reverse((.., item))) = ready.pop() {
+            out.push(item);
+            for &to in graph.of(item) {
+                before[to.index()] -= 1;
+                if before[to.index()] == 0 {
+                    ready.push(rank(to));
+                }
+            }
+        }
+    }
+    debug_assert_eq!(out.len(), postorder.len());
+    out.reverse();
+    postorder.copy_from_slice(&out);
 }
 
 #[cfg(test)]
@@ -192,6 +301,33 @@ mod tests {
     #[test]
     fn first_successor_first() {
         assert_eq!(order(&[vec![2, 1], vec![3], vec![3], vec![]]), [0, 2, 1, 3]);
+    }
+
+    #[test]
+    fn blocks_in_which_lanes_wait_come_last() {
+        // A branch with a barrier on its first side, behind which that side goes on.
+        let g = [vec![1, 2], vec![3], vec![4], vec![4], vec![]];
+        let scheduled = |g: &[Vec<u32>], waiting: &[u32]| {
+            let g = Cfg::new(0, g).unwrap();
+            let waits = |n: Node| waiting.contains(&n.get());
+            let order = BlockOrder::scheduled(&g, &Loops::new(&g), waits);
+            order.blocks().iter().map(|n| n.get()).collect::<Vec<_>>()
+        };
+        assert_eq!(scheduled(&g, &[]), [0, 1, 2, 3, 4]);
+        assert_eq!(scheduled(&g, &[1]), [0, 2, 1, 3, 4]);
+        // What leads to a barrier cannot come behind it; a loop with one is late as a whole.
+        let g = [vec![1, 3], vec![2], vec![1, 4], vec![4], vec![]];
+        assert_eq!(scheduled(&g, &[4]), [0, 1, 2, 3, 4]);
+        assert_eq!(scheduled(&g, &[2]), [0, 3, 1, 2, 4]);
+    }
+
+    #[test]
+    fn what_goes_back_comes_before_what_leaves() {
+        // Two loops with one header: 1 goes back at once, 2 and 3 lead out or back.
+        let g = [vec![1, 2], vec![0], vec![3], vec![0, 4], vec![]];
+        let g = Cfg::new(0, &g).unwrap();
+        let order = BlockOrder::scheduled(&g, &Loops::new(&g), |_| false);
+        assert_eq!(order.blocks().iter().map(|n| n.get()).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     }
 
     #[test]

@@ -84,3 +84,14 @@ fn an_unknown_name_suggests_the_nearest() {
     let error = Session::<1>::new("stak").err().unwrap().to_string();
     assert!(error.starts_with("there is no mechanism `stak`: did you mean `stack`?"), "{error}");
 }
+
+#[test]
+fn basic_starts_without_a_graph() {
+    for name in ["basic", "min-pc", "serial", "barrier-only"] {
+        let mut s = Session::new(name).unwrap();
+        s.begin(Pc(0), lanes(15), 4).unwrap();
+        let with = run(&mut diamond(name));
+        assert_eq!(run(&mut s), with, "{name}");
+        assert_eq!(s.statistics().charges.unsound_splits, 0, "{name}");
+    }
+}

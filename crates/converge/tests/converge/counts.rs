@@ -4,8 +4,8 @@
 //! exceptions that never happen, split merges), with 512 threads, for groups of 512 lanes (as those
 //! papers counted) and of 32. A place is a block, so that an issue is a block's visit by a group.
 
-use converge::planner::{FunctionFlow, Priorities, plan};
-use converge::{Entry, Event, Knobs, Order, Path, Start};
+use converge::planner::{FunctionFlow, plan};
+use converge::{Entry, Event, Knobs, Layout, Order, Path, Priorities, Start};
 use flow::Cfg;
 use proptest::prelude::*;
 use simt::{CtaMask, Pc};
@@ -183,8 +183,7 @@ impl Kernel {
         let cfg = self.cfg();
         let places: Vec<_> = (0..self.blocks.len() as u64).map(|i| i..i + 1).collect();
         let plan =
-            plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
-                .unwrap();
+            plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[], written: 0 }]).unwrap();
         let mut issues = 0;
         for first in (0..threads).step_by(width) {
             let mut lanes: Vec<Lane> =
@@ -246,7 +245,42 @@ fn block_issues() {
         for same in ["min-pc", "min-sp-pc"] {
             assert_eq!(issues(same), expected[4], "{same} {} {width}", kernel.name);
         }
+        let layout = Knobs { priorities: Priorities::Layout, ..Knobs::default() };
+        assert_eq!(kernel.issues("tf-stack", width, layout), expected[4], "{}", kernel.name);
+        assert_eq!(kernel.issues("tf-sandy", width, layout), expected[3], "{}", kernel.name);
+        let ordered = Knobs { layout: Layout::Compiler, ..Knobs::default() };
+        assert_eq!(kernel.issues("min-pc", width, ordered), expected[4], "{}", kernel.name);
     }
+}
+
+/// `if` and `else` whose join is written before its sides: the layout puts the join first, a
+/// compiler's priorities put it last.
+const JOIN_FIRST: Kernel = Kernel {
+    name: "join_first",
+    blocks: &[
+        ("A", "S0", "S1"),
+        ("M", "X", "X"),
+        ("X", "", ""),
+        ("S0", "M", "M"),
+        ("S1", "M", "M"),
+    ],
+    condition: |_, lane| lane.tid % 2 == 1,
+};
+
+#[test]
+fn priorities_are_not_the_layout() {
+    let issues = |mechanism, knobs| JOIN_FIRST.sized(mechanism, 32, knobs, (32, 0));
+    let default = Knobs::default();
+    let layout = Knobs { priorities: Priorities::Layout, ..default };
+    let ordered = Knobs { layout: Layout::Compiler, ..default };
+    assert_eq!(issues("ipdom", default), 5);
+    assert_eq!(issues("tf-stack", default), 5);
+    assert_eq!(issues("tf-sandy", default), 5);
+    assert_eq!(issues("tf-stack", layout), 7);
+    assert_eq!(issues("min-pc", default), 7);
+    assert_eq!(issues("min-pc", ordered), 5);
+    assert_eq!(issues("max-pc", default), 5);
+    assert_eq!(issues("max-pc", ordered), 7);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// Steps until all lanes have ended; none if the run hangs.
 fn steps(mechanism: &str, knobs: Knobs, mut policy: Policy) -> Option<u64> {
     let code = [Flow::Next, Flow::Branch(Pc(1)), Flow::End];
-    let plan = Listing::new(&code).unwrap().plan(converge::planner::Priorities::Layout).unwrap();
+    let plan = Listing::new(&code).unwrap().plan().unwrap();
     let start = Start::at(Pc(0), WarpMask::first(4), 4);
     let mut m = Entry::find(mechanism).unwrap().build(&start, knobs).unwrap();
     let mut held = false;
@@ -93,7 +93,7 @@ fn turns_let_every_path_through() {
 #[test]
 fn a_lane_that_is_left_alone_repeats_after_one_round() {
     let plan = Listing::new(&[Flow::Next, Flow::Branch(Pc(1)), Flow::End]).unwrap();
-    let plan = plan.plan(converge::planner::Priorities::Layout).unwrap();
+    let plan = plan.plan().unwrap();
     for entry in CATALOGUE {
         let start = Start::at(Pc(0), WarpMask::first(4), 4);
         let mut m = entry.build(&start, Knobs::default()).unwrap();

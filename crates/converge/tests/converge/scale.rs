@@ -3,7 +3,6 @@
 //! `cargo test --release -p simtlab-converge --test converge -- --ignored --nocapture scale::`
 //! prints times and memory for 125,000 to a million branches.
 
-use converge::planner::Priorities;
 use converge::{CATALOGUE, Flow, Listing, Session};
 use simt::{Pc, WarpMask};
 use std::time::{Duration, Instant};
@@ -33,7 +32,7 @@ fn measure(branches: u64, mechanism: &str) -> (Duration, Duration, Duration, u64
     let start = Instant::now();
     let listing = Listing::new(&code).unwrap();
     let graph = start.elapsed();
-    let plan = listing.plan(Priorities::Layout).unwrap();
+    let plan = listing.plan().unwrap();
     let planned = start.elapsed() - graph;
     assert!(plan.blocks().len() as u64 > branches);
     let mut session = Session::<1>::new(mechanism).unwrap();

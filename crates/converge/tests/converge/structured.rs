@@ -1,7 +1,7 @@
 //! On structured code laid out in priority order, the stack and thread frontiers bring lanes
 //! together at the same places.
 
-use converge::planner::{FunctionFlow, Priorities, plan};
+use converge::planner::{FunctionFlow, plan};
 use converge::{Entry, Event, Knobs, Order, Start};
 use flow::{BlockOrder, Cfg, Loops, Structure};
 use proptest::prelude::*;
@@ -120,8 +120,7 @@ fn choice(seed: u64, lane: usize, step: u64, ways: usize, test: bool) -> usize {
 
 fn issues(program: &Program, cfg: &Cfg, mechanism: &str, knobs: Knobs, seed: u64) -> u64 {
     let places: Vec<_> = (0..cfg.len() as u64).map(|i| i..i + 1).collect();
-    let plan =
-        plan(&[FunctionFlow { cfg, places: &places, notes: &[] }], Priorities::Layout).unwrap();
+    let plan = plan(&[FunctionFlow { cfg, places: &places, notes: &[], written: 0 }]).unwrap();
     let start = Start::at(Pc(u64::from(cfg.entry().get())), WarpMask::first(8), 8);
     let mut m = Entry::find(mechanism).unwrap().build(&start, knobs).unwrap();
     let mut steps = [0u64; 8];

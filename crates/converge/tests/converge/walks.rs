@@ -4,9 +4,10 @@
 //! A lane's choices depend on the seed, the lane and how many steps it has made, never on the
 //! mechanism, so every mechanism must give each lane the walk that it takes alone.
 
-use converge::planner::{FunctionFlow, Priorities, plan};
+use converge::planner::{FunctionFlow, plan};
 use converge::{
-    CATALOGUE, Entry, Event, Knobs, Mechanism, Order, Path, PathId, Plan, Policy, Start,
+    CATALOGUE, Entry, Event, Knobs, Layout, Mechanism, Order, Path, PathId, Plan, Policy,
+    Priorities, Start,
 };
 use flow::{Cfg, CfgBuilder};
 use proptest::prelude::*;
@@ -60,9 +61,9 @@ impl Program {
             .functions
             .iter()
             .zip(&self.places)
-            .map(|(cfg, places)| FunctionFlow { cfg, places, notes: &[] })
+            .map(|(cfg, places)| FunctionFlow { cfg, places, notes: &[], written: 0 })
             .collect();
-        plan(&flows, Priorities::Layout).unwrap()
+        plan(&flows).unwrap()
     }
 
     fn entry(&self, function: usize) -> Pc {
@@ -358,6 +359,8 @@ fn knobs() -> impl Strategy<Value = Knobs> {
         order,
         slice,
         predicate: slice * 3,
+        priorities: Priorities::ALL[(slice % 2) as usize].1,
+        layout: Layout::ALL[(slice % 3) as usize].1,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::code::{CallOp, CallTarget, Code, Exec, GuardRow, LaneOp, Rows, Src};
 use crate::program::{FuncInfo, LinkError, LinkErrorKind, Program};
 use compute::Computation;
 use converge::plan::Plan;
-use converge::planner::{self, FunctionFlow, Priorities};
+use converge::planner::{self, FunctionFlow};
 use flow::Cfg;
 use flow::analysis::unwritten;
 use ir::mods::Space;
@@ -105,9 +105,13 @@ impl<'m> Linker<'m> {
         let waits = flow::waits::Notes::new(self.module);
         let notes: Vec<_> = self.module.functions.iter().map(|f| waits.blocks(f)).collect();
         let flows: Vec<_> = std::iter::zip(&self.flows, &notes)
-            .map(|((cfg, places), notes)| FunctionFlow { cfg, places, notes })
+            .zip(&self.module.functions)
+            .map(|(((cfg, places), notes), function)| {
+                let written = self.module.loc(function.loc).span.start;
+                FunctionFlow { cfg, places, notes, written }
+            })
             .collect();
-        let plan = match planner::plan(&flows, Priorities::Layout) {
+        let plan = match planner::plan(&flows) {
             Ok(plan) => plan,
             Err(error) => {
                 self.error("", LocId(0), error.into());
