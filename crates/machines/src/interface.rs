@@ -103,20 +103,56 @@ pub struct Axis {
     pub values: &'static [&'static str],
     /// Whether the value is the number of lanes of a group.
     pub width: bool,
+    /// Whether it is a knob: a setting of those mechanisms that read it. Other axes belong to the
+    /// machine.
+    pub knob: bool,
+    /// Whether comparisons vary it only if they are asked to.
+    pub on_request: bool,
 }
 
 impl Axis {
     /// Creates an axis from an option and its values, the default first.
     #[must_use]
     pub const fn new(name: &'static str, values: &'static [&'static str]) -> Self {
-        Self { name, values, width: false }
+        Self { name, values, width: false, knob: false, on_request: false }
     }
 
     /// Creates an axis like [`Axis::new`] whose values are numbers of lanes.
     #[must_use]
     pub const fn width(name: &'static str, values: &'static [&'static str]) -> Self {
-        Self { name, values, width: true }
+        Self { name, values, width: true, knob: false, on_request: false }
     }
+
+    /// Creates an axis like [`Axis::new`] for a knob of mechanisms.
+    #[must_use]
+    pub const fn knob(name: &'static str, values: &'static [&'static str]) -> Self {
+        Self { name, values, width: false, knob: true, on_request: true }
+    }
+
+    /// Creates an axis like [`Axis::new`] that comparisons vary only if they are asked to.
+    #[must_use]
+    pub const fn on_request(name: &'static str, values: &'static [&'static str]) -> Self {
+        Self { name, values, width: false, knob: false, on_request: true }
+    }
+}
+
+/// A real machine as a choice of mechanism, width and options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The name that users write.
+    pub name: &'static str,
+    /// The machine, in one line.
+    pub about: &'static str,
+    /// What is known of it, and from where.
+    pub source: &'static str,
+    /// Where the model is known or likely to differ.
+    pub limits: &'static str,
+    /// The mechanism.
+    pub mechanism: &'static str,
+    /// Lanes of a group.
+    pub warp_size: u64,
+    /// Values of options.
+    pub settings: &'static [(&'static str, &'static str)],
 }
 
 /// The reference of comparisons.
@@ -163,6 +199,8 @@ pub struct Isa {
     pub reference: Reference,
     /// The options that comparisons vary in addition to mechanisms and warp sizes.
     pub axes: &'static [Axis],
+    /// The real machines that comparisons know.
+    pub profiles: &'static [Profile],
     /// The machine's own options, in groups: keys of `options` in launch files, and of `--option`
     /// on the command line.
     pub options: &'static [&'static [Named]],
@@ -210,6 +248,20 @@ pub(crate) fn no_variant(_option: &str, _value: &str) -> Variant {
 }
 
 impl Isa {
+    /// Returns whether an option is a knob of mechanisms.
+    #[must_use]
+    pub fn is_knob(&self, option: &str) -> bool {
+        self.axes.iter().any(|axis| axis.knob && axis.name == option)
+    }
+
+    /// Returns whether a mechanism reads an option. Options other than knobs are the machine's, and
+    /// belong to all.
+    #[must_use]
+    pub fn reads(&self, mechanism: &str, option: &str) -> bool {
+        let read = |entry: &converge::Entry| entry.knobs.contains(&option);
+        !self.is_knob(option) || converge::Entry::find(mechanism).is_ok_and(read)
+    }
+
     /// Returns whether the machine supports a command.
     #[must_use]
     pub fn supports(&self, command: Command) -> bool {

@@ -18,6 +18,12 @@ pub trait LaunchMonitor {
     /// Called at intervals; returns whether the launch should continue.
     fn poll(&mut self, progress: Progress) -> bool;
 
+    /// Called at intervals while several runs go on at once, with the runs that are done, all runs,
+    /// and the issues of all of them; returns whether they should continue.
+    fn rows(&mut self, done: u64, all: u64, issues: u64) -> bool {
+        self.poll(Progress { blocks_done: done, blocks: all, issues })
+    }
+
     /// Called with a description of the engine that runs the launch, and the reason why no faster
     /// one does. Machines with a single engine do not call it.
     fn engine_selected(&mut self, _engine: &str) {}

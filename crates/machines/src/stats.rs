@@ -54,6 +54,17 @@ impl LaunchStats {
     }
 }
 
+impl LaunchStats {
+    /// Returns the lanes that executed lane-wise operations on masks alone, such as comparisons
+    /// whose result is a predicate, on machines that tell; on others such operations are issued
+    /// once for all lanes.
+    #[must_use]
+    pub fn mask_lanes(&self) -> u64 {
+        let own = self.own.iter().find(|(name, _)| name == "comparing_lanes");
+        own.map_or(0, |(_, count)| *count)
+    }
+}
+
 /// The cost of the code that a pass produced for a mechanism.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeCost {

@@ -19,4 +19,4 @@ pub use calls::{ApiCall, BlockHistory};
 pub use names::{demangled, shown};
 pub use place::{Place, TextLine};
 pub use site::Site;
-pub use source::{InlinedCall, Source, Sources};
+pub use source::{InlinedCall, Source, Sources, shown_file};

@@ -42,15 +42,24 @@ impl Source {
     }
 }
 
+/// Returns a file's name as reports show it: of an absolute path the last component, which says
+/// what a reader needs and nothing of the host that compiled it.
+#[must_use]
+pub fn shown_file(name: &str) -> &str {
+    let absolute =
+        name.starts_with(['/', '\\']) || name.get(1..3).is_some_and(|s| s == ":\\" || s == ":/");
+    if absolute { name.rsplit(['/', '\\']).next().unwrap_or(name) } else { name }
+}
+
 /// `a.cuh:120`; with inlined calls ``a.cuh:120 in `next(int)`, inlined at k.cu:14``.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
+        write!(f, "{}:{}", shown_file(&self.file), self.line)?;
         for InlinedCall { function, file, line } in &*self.inlined {
             if !function.is_empty() {
                 write!(f, " in `{}`", shown(function))?;
             }
-            write!(f, ", inlined at {file}:{line}")?;
+            write!(f, ", inlined at {}:{line}", shown_file(file))?;
         }
         Ok(())
     }

@@ -194,7 +194,8 @@ fn repeats(state: &State, trap: Trap) -> bool {
 
 fn hang(state: &State) -> Box<Hang> {
     let lanes = LaneMask::first(1);
-    let waiter = Waiter { group: GROUP, pc: Pc(state.pc), lanes, wait: Wait::Running };
+    let waiter =
+        Waiter { group: GROUP, pc: Pc(state.pc), lanes, off: LaneMask::EMPTY, wait: Wait::Running };
     Box::new(Hang { kind: HangKind::Repeats, waiters: vec![waiter], more: 0 })
 }
 

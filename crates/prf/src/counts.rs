@@ -26,12 +26,15 @@ pub struct Counts {
     pub spills: u64,
     /// Masks loaded from memory (`prlw`).
     pub fills: u64,
+    /// Lanes that took part in comparisons, which do no work but on predicates.
+    pub comparing_lanes: u64,
 }
 
 /// One line for display.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { predicate_reads, predicate_writes, branches, divergent, spills, fills } = self;
+        let Self { predicate_reads, predicate_writes, branches, divergent, spills, fills, .. } =
+            self;
         writeln!(
             f,
             "predicates: {predicate_reads} read, {predicate_writes} written; comparisons: {branches}, \
@@ -43,7 +46,8 @@ impl fmt::Display for Counts {
 impl Counts {
     /// Each count with its name.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self { predicate_reads, predicate_writes, branches, divergent, spills, fills } = *self;
+        let Self { predicate_reads, predicate_writes, branches, divergent, .. } = *self;
+        let Self { spills, fills, comparing_lanes, .. } = *self;
         [
             ("predicate_reads", predicate_reads),
             ("predicate_writes", predicate_writes),
@@ -51,6 +55,7 @@ impl Counts {
             ("divergent_comparisons", divergent),
             ("spills", spills),
             ("fills", fills),
+            ("comparing_lanes", comparing_lanes),
         ]
         .into_iter()
     }
@@ -63,6 +68,7 @@ impl Counts {
         self.fills += u64::from(insn.op == Op::Prlw);
         if let Effect::Predicate { set, lanes, .. } = effect {
             self.branches += 1;
+            self.comparing_lanes += u64::from(lanes.count());
             self.divergent += u64::from(set.any() && set != lanes);
         }
     }

@@ -121,8 +121,18 @@ pub struct Waiter<const N: usize = 1> {
     pub pc: Pc,
     /// Its lanes.
     pub lanes: LaneMask<N>,
+    /// Those of them that a mask of the machine turns off there: EXEC, a predicate, a mask bank.
+    pub off: LaneMask<N>,
     /// The reason that it waits.
     pub wait: Wait<N>,
+}
+
+impl<const N: usize> Waiter<N> {
+    /// Its lanes that no mask turns off.
+    #[must_use]
+    pub fn on(&self) -> LaneMask<N> {
+        self.lanes - self.off
+    }
 }
 
 /// The reason that a path waits.

@@ -3,6 +3,8 @@
 //! The rule implemented is the PTX ISA's for `barrier`: arrival is per thread; a warp's arrival
 //! stands for its threads that have exited or were never launched; without a count, a barrier waits
 //! for all threads of the CTA that have not exited. A thread that has exited is never waited for.
+//! With [`Launch::warp_barriers`](crate::Launch::warp_barriers) arrival is per warp, as before
+//! sm_70.
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec};
@@ -132,6 +134,9 @@ fn arrive<const N: usize, O: Observer<N>>(
 /// Threads that have arrived, with the exited and never launched ones of their warps, and how many
 /// it takes.
 pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
+    if cta.warp_barriers {
+        return warp_census(cta, barrier);
+    }
     let Some(count) = barrier.count else { return (barrier.arrived.count(), cta.live) };
     let threads = cta.parked.len();
     let warp = cta.warp as usize;
@@ -145,6 +150,21 @@ pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32
         arrived += if here == 0 { 0 } else { here + absent } as u32;
     }
     (arrived, count)
+}
+
+/// The same where a warp's arrival stands for all of its threads: "barriers are executed on a
+/// per-warp basis as if all the threads in a warp are active" (PTX ISA, targets before sm_70).
+fn warp_census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
+    let (threads, warp) = (cta.parked.len(), cta.warp as usize);
+    let warps = (0..threads).step_by(warp).map(|first| first..(first + warp).min(threads));
+    let (mut arrived, mut live) = (0, 0);
+    for mut lanes in warps {
+        let lives = lanes.clone().any(|t| !cta.exited[t]);
+        live += if lives { cta.warp } else { 0 };
+        let comes = lanes.any(|t| barrier.arrived.contains(t));
+        arrived += if comes { cta.warp } else { 0 };
+    }
+    (arrived, barrier.count.unwrap_or(live))
 }
 
 /// Completes a barrier if enough threads have arrived: writes the reduction's result and releases

@@ -180,7 +180,7 @@ fn end_turn<const N: usize, O: Observer<N>>(
         return retire(program, state, observer);
     }
     if !state.turn.issued {
-        return Some(Step::Hang(Box::new(crate::watch::deadlock(state, slot))));
+        return Some(Step::Hang(Box::new(crate::watch::deadlock(program, state, slot))));
     }
     // Slots are empty where the grid has no CTA left.
     let round = state.resident[slot + 1..].iter().all(Option::is_none);
@@ -252,7 +252,7 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         return Step::Fault(Box::new(Fault { cause, group: id, pc: path.pc, lanes: path.lanes }));
     };
     if cta.issues >= state.info.limit {
-        return Step::Hang(Box::new(crate::watch::limit(state)));
+        return Step::Hang(Box::new(crate::watch::limit(program, state)));
     }
     state.watch.issued(path.pc);
     let unmasked = path.lanes & cta.groups[group].exec;

@@ -64,6 +64,9 @@ pub struct Launch<const N: usize> {
     /// Whether guards are the machine's masks, as in predicated code: lanes that they turn off
     /// count as `masked_off`.
     pub guards_are_masks: bool,
+    /// Whether a warp's arrival at a CTA barrier stands for all of its threads, as PTX has it for
+    /// targets before sm_70: threads on other paths are not waited for.
+    pub warp_barriers: bool,
     /// The choice among runnable paths.
     pub policy: Policy,
     /// Global memory, the module's variables included (see [`load_variables`]).
@@ -148,6 +151,7 @@ impl<const N: usize> Launch<N> {
             scope: Scope::default(),
             knobs: Knobs::default(),
             guards_are_masks: false,
+            warp_barriers: false,
             policy: Policy::default(),
             memory: MemoryMap::new(),
             variables: Variables::default(),
@@ -393,6 +397,7 @@ pub(crate) fn begin<const N: usize>(
         mechanism: launch.mechanism,
         knobs: launch.knobs,
         guards_are_masks: launch.guards_are_masks,
+        warp_barriers: launch.warp_barriers,
         limit: launch.limit,
         stack_limit: launch.stack_limit,
         heap_limit: launch.heap_limit,

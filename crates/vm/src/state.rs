@@ -44,6 +44,8 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) mechanism: MakeMechanism<N>,
     pub(crate) knobs: Knobs,
     pub(crate) guards_are_masks: bool,
+    /// Whether warps, not threads, arrive at barriers.
+    pub(crate) warp_barriers: bool,
     pub(crate) limit: u64,
     pub(crate) stack_limit: u64,
     pub(crate) heap_limit: u64,
@@ -117,6 +119,8 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) index: u64,
     /// Lanes of the architectural warp.
     pub(crate) warp: u32,
+    /// Whether a warp's arrival at a barrier stands for all of its threads.
+    pub(crate) warp_barriers: bool,
     pub(crate) id: [u32; 3],
     /// The register file, row by row.
     pub(crate) file: Vec<u64>,
@@ -217,6 +221,8 @@ pub struct Setup<'s> {
     pub knobs: Knobs,
     /// Whether the first runnable path always runs.
     pub first_path: bool,
+    /// Whether a warp's arrival at a barrier stands for all of its threads.
+    pub warp_barriers: bool,
     /// Issues after which a CTA is assumed to hang.
     pub limit: u64,
     /// Statistics of the CTAs that another engine has run before; see [`State::skip`].
@@ -247,6 +253,7 @@ impl<const N: usize> State<N> {
             params: self.params.to_vec(),
             knobs: info.knobs,
             first_path: self.policy == Policy::First,
+            warp_barriers: info.warp_barriers,
             limit: info.limit,
             done: if self.filled { Counts::default() } else { self.stats },
             stack_limit: info.stack_limit,
@@ -430,6 +437,7 @@ impl<const N: usize> Cta<N> {
         let mut cta = Self {
             index,
             warp: info.warp,
+            warp_barriers: info.warp_barriers,
             id,
             file: vec![0; kernel.rows as usize * threads],
             frames: Frames {

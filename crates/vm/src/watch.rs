@@ -126,7 +126,7 @@ pub(crate) fn round<const N: usize>(
         let relevant = reference.relevant.as_ref().map_or(&Relevant::All, |known| &known.1);
         if reference.policy == policy && same(program, (&reference.ctas, &state.resident), relevant)
         {
-            return Some(Step::Hang(Box::new(report(state, HangKind::Repeats))));
+            return Some(Step::Hang(Box::new(report(program, state, HangKind::Repeats))));
         }
         reference.age += 1;
         if reference.age < reference.span {
@@ -209,42 +209,63 @@ fn same_rows<const N: usize>(
 }
 
 /// Reports that no group of the CTA can run.
-pub(crate) fn deadlock<const N: usize>(state: &State<N>, slot: usize) -> Hang<N> {
+pub(crate) fn deadlock<const N: usize>(
+    program: &Program,
+    state: &State<N>,
+    slot: usize,
+) -> Hang<N> {
     let mut hang = Hang { kind: HangKind::Deadlock, waiters: Vec::new(), more: 0 };
     if let Some(cta) = state.resident[slot].as_deref() {
-        waiters(cta, &mut hang);
+        waiters(program, state, cta, &mut hang);
     }
     hang
 }
 
 /// Reports that a CTA has taken more issues than the limit.
-pub(crate) fn limit<const N: usize>(state: &State<N>) -> Hang<N> {
-    report(state, HangKind::Limit)
+pub(crate) fn limit<const N: usize>(program: &Program, state: &State<N>) -> Hang<N> {
+    report(program, state, HangKind::Limit)
 }
 
-fn report<const N: usize>(state: &State<N>, kind: HangKind) -> Hang<N> {
+fn report<const N: usize>(program: &Program, state: &State<N>, kind: HangKind) -> Hang<N> {
     let mut hang = Hang { kind, waiters: Vec::new(), more: 0 };
     for cta in state.resident.iter().flatten() {
-        waiters(cta, &mut hang);
+        waiters(program, state, cta, &mut hang);
     }
     hang
 }
 
 /// Adds all paths of a CTA that have not ended.
-fn waiters<const N: usize>(cta: &Cta<N>, hang: &mut Hang<N>) {
+fn waiters<const N: usize>(program: &Program, state: &State<N>, cta: &Cta<N>, hang: &mut Hang<N>) {
     let (mut paths, mut runnable) = (Vec::new(), Vec::new());
     for (g, group) in cta.groups.iter().enumerate() {
         group.mechanism.paths(&mut paths);
         group.mechanism.runnable(&mut runnable);
         for path in &paths {
+            let masked = path.lanes - masked_on(program, state, (cta, g), path);
             for (lanes, wait) in waits(cta, g, path, &runnable) {
                 if hang.waiters.len() == Hang::<N>::MAX_WAITERS {
                     hang.more += 1;
                     continue;
                 }
-                hang.waiters.push(Waiter { group: cta.group_id(g), pc: path.pc, lanes, wait });
+                let (group, off) = (cta.group_id(g), masked & lanes);
+                hang.waiters.push(Waiter { group, pc: path.pc, lanes, off, wait });
             }
         }
+    }
+}
+
+/// The lanes of a path that no mask of the machine turns off where it stands.
+fn masked_on<const N: usize>(
+    program: &Program,
+    state: &State<N>,
+    (cta, group): (&Cta<N>, usize),
+    path: &Path<N>,
+) -> LaneMask<N> {
+    let on = path.lanes & cta.groups[group].exec;
+    let code = program.at(path.pc).filter(|_| state.info.guards_are_masks);
+    match code.and_then(|code| code.guard.filter(|_| !code.is_control())) {
+        Some(guard) => crate::engine::guarded(cta, group, on, guard),
+        None => on,
     }
 }
 

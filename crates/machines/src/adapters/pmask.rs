@@ -35,6 +35,7 @@ pub(crate) static PMASK: Isa = Isa {
     retry_mechanism: None,
     default_warp_size: 64,
     reference: Reference { mechanism: "masks", warp_size: 64, settings: &[("vlmax", "8")] },
+    profiles: &[],
     axes: &[
         Axis::new("zmode", &["merge", "zero"]),
         Axis::new("banks", &["4", "3", "2", "1"]),

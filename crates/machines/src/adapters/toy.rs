@@ -30,6 +30,7 @@ pub(crate) static TOY: Isa = Isa {
     retry_mechanism: None,
     default_warp_size: 32,
     reference: Reference { mechanism: "uniform", warp_size: 32, settings: &[] },
+    profiles: &[],
     axes: &[],
     options: &[],
     bare_argument: None,

@@ -78,6 +78,7 @@ const fn isa<const R: usize>(
         default_warp_size: 64,
         // Groups of one lane.
         reference: Reference { mechanism: "exec", warp_size: 1, settings: &[] },
+        profiles: &[],
         axes: &AXES,
         options: &[&OWN_OPTIONS, &RUN_OPTIONS],
         bare_argument: None,

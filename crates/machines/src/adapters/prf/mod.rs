@@ -36,6 +36,7 @@ pub(crate) static PRF: Isa = Isa {
     retry_mechanism: None,
     default_warp_size: 32,
     reference: Reference { mechanism: "predicates", warp_size: 32, settings: &[] },
+    profiles: &[],
     axes: &[
         Axis::new("profile", &["founding", "cardinal", "clean"]),
         Axis::new("writes", &["and", "merge"]),

@@ -13,6 +13,7 @@ use simt::memory::MemoryMap;
 use vm::{FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 
 use super::program::VmProgram;
+use super::spin::Programs;
 use super::statistics::{RunTotals, counters, inserted, result};
 use super::{options, report};
 use crate::adapters::shared;
@@ -127,7 +128,8 @@ impl<'p> VmContext<'p> {
         let totals = RunTotals { stats: state.stats(), counters, output: state.output(), retried };
         // What a pass has made of the program has other places than the program itself.
         let program = if retried { self.program } else { program };
-        Ok(result(program, request, report::end(program, end, request), totals))
+        let programs = Programs { run: program, written: self.program };
+        Ok(result(program, request, report::end(programs, end, request), totals))
     }
 
     /// The launch again, under the mechanism with forward progress. Its memory and heap are still
@@ -174,7 +176,8 @@ impl<'p> VmContext<'p> {
         let Outcome { end, stats, counters, output, ran, .. } = outcome.map_err(stopped)?;
         let retried = ran == EngineUsed::Retried;
         let totals = RunTotals { stats: &stats, counters, output: &output, retried };
-        let end = report::end(self.program, end, request);
+        let programs = Programs { run: self.program, written: self.program };
+        let end = report::end(programs, end, request);
         let mut result = result(self.program, request, end, totals);
         if let EngineUsed::Fast(_) = ran {
             result.stats.engine = "fast";
@@ -275,6 +278,9 @@ impl<'p> VmContext<'p> {
         launch.scope = entry.scope;
         launch.guards_are_masks = matches!(entry.pass, Some(Pass::Predication | Pass::MaskedBanks));
         options::apply(&mut launch, request.options, request.seed, self.program.target)?;
+        if !entry.knobs.contains(&"policy") {
+            launch.policy = converge::Policy::First;
+        }
         if let Some(limit) = request.limit {
             launch.limit = limit;
         }
@@ -422,6 +428,9 @@ impl Context for VmContext<'_> {
             _ if observed => Some("something looks at its events"),
             _ if request.mechanism != "ipdom" => {
                 Some("the fast engine has the mechanism ipdom alone")
+            }
+            _ if options::counts_warps(request.options) => {
+                Some("the fast engine has barriers of threads alone")
             }
             _ if request.warp_size != 32 => Some("the fast engine has warps of 32 lanes alone"),
             Choice::Fast | Choice::Interpreted | Choice::Both => None,

@@ -4,13 +4,15 @@ mod context;
 mod flow;
 mod mechanisms;
 mod options;
+mod profiles;
 mod program;
 mod report;
 mod spin;
 mod statistics;
 
 pub(super) use mechanisms::{MECHANISMS, REFERENCE, RETRY_MECHANISM, USUAL_MECHANISMS};
-pub(super) use options::{LIMITS_OF, limits};
+pub(super) use options::{AXES, LIMITS_OF, OPTIONS, limits};
+pub(super) use profiles::PROFILES;
 
 use inputs::kernel::KernelInfo;
 use ir::device::Capability;

@@ -5,6 +5,9 @@
 //! | `order` | side of a branch to run first: `taken`, `fallthrough`, `minority`, `majority` |
 //! | `slice` | issues after which a fair mechanism switches to another path; 0 means never |
 //! | `predicate` | longest forward branch that is run as predicated code |
+//! | `priorities` | block priorities of thread frontiers: `compiler`, `layout` |
+//! | `layout` | layout in which places are compared: `kernel-first`, `file`, `compiler` |
+//! | `barriers` | who arrives at barriers: `per-thread`, `per-warp` |
 //! | `policy` | choice among runnable paths: `first`, `round-robin`, `random` (seeded) |
 //! | `resident` | number of resident blocks |
 //! | `stack` | limit of a thread's registers and local variables, in bytes |
@@ -14,21 +17,24 @@
 //! | `limits-of` | whose limits hold: a compute capability such as `9.0`, `target` or `none` |
 //! | `warp` | lanes of the warp that the program sees; see "Warp sizes" in the book's page on PTX |
 
-use converge::{Order, Policy};
+use converge::{Layout, Order, Policy, Priorities};
 use inputs::elem::shortened;
 use inputs::launch::{MachineOption, OptionValue};
 use ir::device::{Capability, Limits};
 use isa::suggest::nearest;
 use vm::{Launch, Resident};
 
-use crate::interface::Named;
+use crate::interface::{Axis, Named};
 use crate::launch::{LaunchProblem, Subject};
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 14] = [
     "order",
     "slice",
     "predicate",
     "policy",
+    "priorities",
+    "layout",
+    BARRIERS,
     "resident",
     "stack",
     "heap",
@@ -36,6 +42,36 @@ const NAMES: [&str; 11] = [
     FORWARD_PROGRESS,
     CHECK_FACTS,
     LIMITS_OF.name,
+];
+
+/// Who arrives at barriers.
+pub(super) const BARRIERS: &str = "barriers";
+
+const BARRIER_RULES: [(&str, bool); 2] = [("per-thread", false), ("per-warp", true)];
+
+/// The options that comparisons vary; all but `barriers` are knobs of mechanisms.
+pub(in super::super) const AXES: &[Axis] = &[
+    Axis::knob("order", &["fallthrough", "taken", "minority", "majority"]),
+    Axis::knob("slice", &["4096", "0", "64"]),
+    Axis::knob("predicate", &["12", "0", "4", "32"]),
+    Axis::knob("policy", &["first", "round-robin", "random"]),
+    Axis::knob("priorities", &["compiler", "layout"]),
+    Axis::knob("layout", &["kernel-first", "file", "compiler"]),
+    Axis::on_request(BARRIERS, &["per-thread", "per-warp"]),
+];
+
+/// The options in lists for users.
+pub(in super::super) const OPTIONS: &[Named] = &[
+    Named { name: "order", about: "side of a branch that runs first" },
+    Named { name: "slice", about: "issues after which a fair mechanism goes to another path" },
+    Named { name: "predicate", about: "longest forward branch that runs as predicated code" },
+    Named { name: "policy", about: "choice among runnable paths: first, round-robin, random" },
+    Named { name: "priorities", about: "block priorities of thread frontiers: compiler, layout" },
+    Named {
+        name: "layout",
+        about: "layout in which places are compared: kernel-first, file, compiler",
+    },
+    Named { name: BARRIERS, about: "who arrives at barriers: per-thread, per-warp" },
 ];
 
 /// The option that runs launches that hang again, under a fair mechanism.
@@ -68,6 +104,12 @@ pub(super) fn checks_facts(options: &[MachineOption]) -> bool {
 /// Returns whether a launch that hangs is run again.
 pub(super) fn needs_progress(options: &[MachineOption]) -> bool {
     is_yes(options, FORWARD_PROGRESS)
+}
+
+/// Returns whether warps, not threads, arrive at barriers.
+pub(super) fn counts_warps(options: &[MachineOption]) -> bool {
+    let last = options.iter().rfind(|o| o.key.value == BARRIERS);
+    last.is_some_and(|o| one_of(o, &BARRIER_RULES) == Ok(true))
 }
 
 fn is_yes(options: &[MachineOption], name: &str) -> bool {
@@ -124,6 +166,9 @@ fn set<const N: usize>(
         }
         "stack" => launch.stack_limit = whole(option, 1)?,
         "heap" => launch.heap_limit = whole(option, 0)?,
+        "priorities" => launch.knobs.priorities = one_of(option, &Priorities::ALL)?,
+        "layout" => launch.knobs.layout = one_of(option, &Layout::ALL)?,
+        BARRIERS => launch.warp_barriers = one_of(option, &BARRIER_RULES)?,
         CHECK_FACTS | FORWARD_PROGRESS => drop(one_of(option, &YES_OR_NO)?),
         "limits-of" => {
             let text = match &option.value.value {

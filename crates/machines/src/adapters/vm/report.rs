@@ -10,7 +10,7 @@ use simt::trap::{Cause as _, Fault};
 use vm::Recheck;
 
 use super::program::VmProgram;
-use super::spin;
+use super::spin::{self, Programs};
 use crate::launch::{End, LaunchRequest, Stop};
 
 /// Waiting paths that are listed individually.
@@ -33,15 +33,16 @@ fn place<const N: usize>(
 
 /// The end of a launch.
 pub(super) fn end<const N: usize>(
-    program: &VmProgram,
+    programs: Programs<'_>,
     end: engine::End<N>,
     request: &LaunchRequest<'_>,
 ) -> End {
+    let program = programs.run;
     match end {
         engine::End::Done => End::Done,
         engine::End::Interrupted => End::Interrupted,
         engine::End::Fault(found) => End::Fault(fault(program, &found, request)),
-        engine::End::Hang(found) => End::Hang(hang(program, &found, request)),
+        engine::End::Hang(found) => End::Hang(hang(programs, &found, request)),
         engine::End::Differs(recheck) => End::Differs(difference(program, &recheck, request)),
     }
 }
@@ -77,7 +78,12 @@ fn fault<const N: usize>(
 }
 
 /// A hang: who waits where for whom.
-fn hang<const N: usize>(program: &VmProgram, hang: &Hang<N>, request: &LaunchRequest<'_>) -> Stop {
+fn hang<const N: usize>(
+    programs: Programs<'_>,
+    hang: &Hang<N>,
+    request: &LaunchRequest<'_>,
+) -> Stop {
+    let program = programs.run;
     let (code, message) = match hang.kind {
         HangKind::Deadlock => ("deadlock", "the kernel hangs: no lane can go on"),
         HangKind::Repeats => ("repeats", "the kernel hangs: its complete state repeats"),
@@ -91,7 +97,7 @@ fn hang<const N: usize>(program: &VmProgram, hang: &Hang<N>, request: &LaunchReq
     if let (Some(span), Some(waiter)) = (span, hang.waiters.first()) {
         report = report.at(span, waiter.wait.to_string());
     }
-    if let Some(sentence) = spin::sentence(program, hang, request) {
+    if let Some(sentence) = spin::sentence(programs, hang, request) {
         report = report.note(sentence);
     }
     report = report.note(format!(
@@ -161,5 +167,10 @@ fn describe<const N: usize>(
     let loc = program.loc_of(waiter.pc);
     let line = program.span(loc).map_or(String::new(), |s| format!(" at line {}", program.line(s)));
     let source = program.source(loc).map_or(String::new(), |source| format!(" ({source})"));
-    format!("{}{line}{source}: {}", site(waiter.group, &waiter.lanes, request), waiter.wait)
+    let site = site(waiter.group, &waiter.lanes, request);
+    let off = match waiter.off.any() {
+        true => format!("; lanes {} are masked off", waiter.off),
+        false => String::new(),
+    };
+    format!("{site}{line}{source}: {}{off}", waiter.wait)
 }

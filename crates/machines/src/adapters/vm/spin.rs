@@ -1,7 +1,8 @@
 //! Diagnostics for spin loops: warnings before a run, an explanation after a hang.
 
 use ::flow::{PostDominators, SpinWait, WriteIs, kernel::graph_of, spin_waits};
-use ir::{Function, LocId};
+use converge::{Entry, Idle};
+use ir::{BlockId, Function, LocId};
 use isa::Diagnostic;
 use simt::machine::{Hang, HangKind, Wait, Waiter};
 use simt::{LaneMask, Pc};
@@ -60,17 +61,24 @@ fn verb<const N: usize>(
     if lanes.count() == 1 { one } else { many }
 }
 
+/// A program as it is run, and as it is written: passes give code other places.
+#[derive(Clone, Copy)]
+pub(super) struct Programs<'a> {
+    pub(super) run: &'a VmProgram,
+    pub(super) written: &'a VmProgram,
+}
+
 /// Explains a hang in one sentence.
 pub(super) fn sentence<const N: usize>(
-    program: &VmProgram,
+    programs: Programs<'_>,
     hang: &Hang<N>,
     request: &LaunchRequest<'_>,
 ) -> Option<String> {
     let first = hang.waiters.first()?;
     let group: Vec<&Waiter<N>> = hang.waiters.iter().filter(|w| w.group == first.group).collect();
     let story = match hang.kind {
-        HangKind::Deadlock => deadlock(program, &hang.waiters)?,
-        HangKind::Repeats | HangKind::Limit => endless(program, &group)?,
+        HangKind::Deadlock => deadlock(programs.run, &hang.waiters)?,
+        HangKind::Repeats | HangKind::Limit => endless(programs, &group, request.mechanism)?,
     };
     Some(format!("{HANGS}{}: {story}", request.mechanism))
 }
@@ -124,71 +132,136 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
     })
 }
 
-/// Explains a livelock: which lanes loop where, and what the waiting lanes would have to do.
-fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<String> {
+/// Explains a livelock: which lanes loop where, and what keeps the lanes that they wait for from
+/// running.
+fn endless<const N: usize>(
+    programs: Programs<'_>,
+    group: &[&Waiter<N>],
+    mechanism: &str,
+) -> Option<String> {
+    let program = programs.run;
+    let idle = Entry::find(mechanism).map_or(Idle::Held, |entry| entry.idle);
     let mut running = group.iter().filter(|w| w.wait == Wait::Running);
-    let waiting = running.clone().find_map(|w| Some((*w, spin_at(program, w.pc)?)));
-    let Some((spinner, (function, block, spin))) = waiting else {
-        let spinner = running.next()?;
-        let (who, here) = (names(&spinner.lanes), at(program, spinner.pc));
-        let goes = verb(&spinner.lanes, "goes", "go");
-        let story = format!("{who} at {here} {goes} round without end");
-        return Some(match group.iter().find(|w| w.pc != spinner.pc) {
-            Some(p) => {
-                let (who, here) = (names(&p.lanes), at(program, p.pc));
-                let waits = verb(&p.lanes, "waits", "wait");
-                format!("{story}, while {who} at {here} {waits} for another path")
-            }
-            None => story,
-        });
+    let spinner =
+        running.clone().find_map(|w| Some((*w, spin_at(programs, w.pc).filter(|_| w.on().any())?)));
+    let Some((spinner, spin)) = spinner else {
+        return round(program, running.next()?, group);
     };
-    let read =
-        line(program, spin.read).map_or_else(|| at(program, spinner.pc), |n| format!("line {n}"));
-    let write = line(program, spin.write).map_or(String::new(), |n| format!(" (line {n})"));
-    let spins = verb(&spinner.lanes, "spins", "spin");
-    let outside = |w: &&&Waiter<N>| match block_of(program, w.pc) {
-        Some((f, b)) => f != function || !spin.body.iter().any(|id| id.index() == b),
-        None => true,
-    };
-    let parked = group.iter().find(outside);
-    let Some(parked) = parked else {
+    let (who, spins) = (spinner.on(), verb(&spinner.on(), "spins", "spin"));
+    let read = line(program, spin.wait.read);
+    let read = read.map_or_else(|| at(program, spinner.pc), |n| format!("line {n}"));
+    let write = line(program, spin.wait.write).map_or(String::new(), |n| format!(" (line {n})"));
+    if idle == Idle::MaskedOff && spinner.off.any() {
+        let off = spinner.off;
+        return Some(format!(
+            "{} at {read} {spins} on what {}, masked off, {} to release{write}: all lanes of the group are in the loop \
+             until the last has left it",
+            names(&who),
+            names(&off),
+            verb(&off, "has", "have")
+        ));
+    }
+    let outside = |w: &&&Waiter<N>| !spin.contains(programs, w.pc);
+    let Some(other) = group.iter().find(outside) else {
         return Some(format!(
             "{} at {read} {spins} on what is released only behind the loop{write}",
-            names(&spinner.lanes)
+            names(&who)
         ));
     };
-    // Lanes that leave a loop wait at a block that post-dominates it: its rejoin point.
-    let rejoins = block_of(program, parked.pc).is_some_and(|(f, b)| {
-        f == function && {
-            let cfg = graph_of(&program.module().functions[f]);
-            cfg.is_ok_and(|cfg| match (cfg.node(b), cfg.node(block)) {
-                (Some(b), Some(block)) => PostDominators::new(&cfg).post_dominates(b, block),
-                _ => false,
-            })
+    let (them, there) = (names(&other.lanes), at(program, other.pc));
+    let [has, waits, is] =
+        [("has", "have"), ("waits", "wait"), ("is", "are")].map(|(o, m)| verb(&other.lanes, o, m));
+    let whose = if other.lanes.count() == 1 { "its" } else { "their" };
+    let spinning = format!("{} at {read} {spins} on what", names(&who));
+    Some(match (&other.wait, idle) {
+        (Wait::Barrier { .. } | Wait::Collective { .. }, _) => format!(
+            "{spinning} {them}, which {waits} for others at {there}, {has} to release{write}"
+        ),
+        (_, Idle::Passed(preferred)) => format!(
+            "{spinning} {them} {has} to release{write}; {them} at {there} {is} ready but never chosen: {mechanism} \
+             prefers {preferred}, {}",
+            at(program, spinner.pc)
+        ),
+        (_, Idle::AtBarrier) => format!(
+            "{spinning} {them}, waiting at {whose} convergence barrier at {there}, {has} to release{write}"
+        ),
+        _ if spin.rejoins(programs, other.pc) => format!(
+            "{spinning} {them}, parked at {whose} rejoin point at {there}, {has} to release{write}"
+        ),
+        _ => format!(
+            "{spinning} {them}, waiting below the running path at {there}, {has} to release{write}"
+        ),
+    })
+}
+
+/// Says that lanes loop, where nothing is known of what they wait for.
+fn round<const N: usize>(
+    program: &VmProgram,
+    spinner: &Waiter<N>,
+    group: &[&Waiter<N>],
+) -> Option<String> {
+    let who = if spinner.on().any() { spinner.on() } else { spinner.lanes };
+    let here = at(program, spinner.pc);
+    let goes = verb(&who, "goes", "go");
+    let mut story = format!("{} at {here} {goes} round without end", names(&who));
+    if spinner.off.any() && spinner.on().any() {
+        let is = verb(&spinner.off, "is", "are");
+        story.push_str(&format!(", while {} {is} masked off", names(&spinner.off)));
+    }
+    if let Some(p) = group.iter().find(|w| w.pc != spinner.pc) {
+        let (who, here) = (names(&p.lanes), at(program, p.pc));
+        let waits = verb(&p.lanes, "waits", "wait");
+        story.push_str(&format!(", while {who} at {here} {waits} for another path"));
+    }
+    Some(story)
+}
+
+/// A loop that waits, in the program as it is written.
+struct Spin {
+    function: usize,
+    wait: SpinWait,
+}
+
+impl Spin {
+    /// Returns whether an instruction of the running program comes from the loop.
+    fn contains(&self, programs: Programs<'_>, pc: Pc) -> bool {
+        let loc = programs.run.loc_of(pc);
+        let function = programs.written.module().functions.get(self.function);
+        function.is_some_and(|f| in_blocks(f, &self.wait.body, loc))
+    }
+
+    /// Returns whether lanes that leave the loop meet at an instruction: its block post-dominates
+    /// the loop's.
+    fn rejoins(&self, programs: Programs<'_>, pc: Pc) -> bool {
+        let loc = programs.run.loc_of(pc);
+        let Some(function) = programs.written.module().functions.get(self.function) else {
+            return false;
+        };
+        let mut blocks = (0..function.blocks.len()).map(|b| BlockId(b as u32));
+        let block = blocks.find(|&b| in_blocks(function, &[b], loc));
+        let (Some(block), Ok(cfg)) = (block, graph_of(function)) else { return false };
+        match (cfg.node(block.index()), cfg.node(self.wait.header.index())) {
+            (Some(b), Some(header)) => PostDominators::new(&cfg).post_dominates(b, header),
+            _ => false,
         }
-    });
-    let (whose, has) = if parked.lanes.count() == 1 { ("its", "has") } else { ("their", "have") };
-    let where_to = if rejoins { format!("{whose} rejoin point at ") } else { String::new() };
-    Some(format!(
-        "{} at {read} {spins} on what {}, parked at {where_to}{}, {has} to release{write}",
-        names(&spinner.lanes),
-        names(&parked.lanes),
-        at(program, parked.pc)
-    ))
+    }
 }
 
-/// Returns the function and block of a program counter.
-fn block_of(program: &VmProgram, pc: Pc) -> Option<(usize, usize)> {
-    let function = program.program.at(pc)?.function();
-    let base = program.program.entry(function)?.0;
-    let places = ::flow::kernel::block_places(program.module().functions.get(function)?, base);
-    places.iter().position(|range| range.contains(&pc.0)).map(|block| (function, block))
+/// Returns whether an instruction of this location is in one of the blocks.
+fn in_blocks(function: &Function, blocks: &[BlockId], loc: LocId) -> bool {
+    loc != LocId(0)
+        && blocks
+            .iter()
+            .filter_map(|b| function.blocks.get(b.index()))
+            .any(|block| block.insts.iter().any(|inst| inst.loc == loc) || block.term.loc == loc)
 }
 
-/// Returns the spin loop around a program counter, with its function and block.
-fn spin_at(program: &VmProgram, pc: Pc) -> Option<(usize, usize, SpinWait)> {
-    let (function, block) = block_of(program, pc)?;
-    let found = spin_waits(program.module().functions.get(function)?).found;
-    let spin = found.into_iter().find(|s| s.body.iter().any(|b| b.index() == block))?;
-    Some((function, block, spin))
+/// Returns the spin loop from which an instruction of the running program comes.
+fn spin_at(programs: Programs<'_>, pc: Pc) -> Option<Spin> {
+    let loc = programs.run.loc_of(pc);
+    let function = programs.run.program.at(pc)?.function();
+    let written = programs.written.module().functions.get(function)?;
+    let found = spin_waits(written).found;
+    let wait = found.into_iter().find(|s| in_blocks(written, &s.body, loc))?;
+    Some(Spin { function, wait })
 }
