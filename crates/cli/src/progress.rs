@@ -4,7 +4,7 @@
 //! second; it disappears at the end of the run. The first Ctrl-C stops the run in an orderly way,
 //! the second one at once.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,9 @@ use machines::{LaunchMonitor, Progress};
 
 /// Time without a bar at the start of a run.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Time between lines where there is no terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -23,6 +26,10 @@ pub(crate) struct ProgressMonitor {
     terminal: bool,
     bar: Option<ProgressBar>,
     engines: Vec<String>,
+    /// What the bar counts.
+    unit: &'static str,
+    /// When a line was last written where there is no terminal.
+    said: Instant,
 }
 
 impl ProgressMonitor {
@@ -39,6 +46,8 @@ impl ProgressMonitor {
             terminal: std::io::stderr().is_terminal(),
             bar: None,
             engines: Vec::new(),
+            unit: "blocks",
+            said: Instant::now(),
         }
     }
 
@@ -53,8 +62,11 @@ impl ProgressMonitor {
                 Some(progress.blocks),
                 ProgressDrawTarget::stderr_with_hz(8),
             );
-            let template = "{bar:24} {human_pos}/{human_len} blocks  {per_sec}  {eta} left  {msg}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
+            let unit = self.unit;
+            let template = format!(
+                "{{bar:24}} {{human_pos}}/{{human_len}} {unit}  {{per_sec}}  {{eta}} left  {{msg}}"
+            );
+            if let Ok(style) = ProgressStyle::with_template(&template) {
                 bar.set_style(style);
             }
             bar
@@ -71,6 +83,19 @@ impl LaunchMonitor for ProgressMonitor {
             self.show(progress);
         }
         !INTERRUPTED.load(Ordering::Relaxed)
+    }
+
+    fn rows(&mut self, done: u64, all: u64, issues: u64) -> bool {
+        if all > 1 {
+            self.unit = "runs";
+        }
+        if !self.terminal && self.said.elapsed() > INTERVAL {
+            self.said = Instant::now();
+            let issues = indicatif::HumanCount(issues);
+            // A log shall show that something happens.
+            let _ = writeln!(std::io::stderr(), "{done} of {all} runs, {issues} issued");
+        }
+        self.poll(Progress { blocks_done: done, blocks: all, issues })
     }
 
     fn engine_selected(&mut self, engine: &str) {

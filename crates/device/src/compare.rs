@@ -251,6 +251,7 @@ fn run(
         order: None,
         options: Vec::new(),
         limit: None,
+        default_knobs: false,
     };
     let run = job.run_variant(&variant, monitor)?;
     Ok((run.ends, run.buffers))

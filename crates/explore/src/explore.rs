@@ -226,6 +226,7 @@ impl Runner<'_> {
             order: order.map(str::to_owned),
             options: vec![("policy".to_owned(), "first".to_owned())],
             limit: Some(self.limit),
+            default_knobs: false,
         }
     }
 

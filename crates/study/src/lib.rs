@@ -7,3 +7,4 @@ pub mod html;
 pub mod predicate;
 pub mod probes;
 mod slot_columns;
+mod source_texts;

@@ -38,21 +38,34 @@ fn run(
         ("order", &args.target.order),
         ("json", &args.json),
         ("html", &args.html),
+        ("profiles", &args.profiles),
     ];
     more.extend(axes.iter().map(|axis| ("axis", axis)));
-    let Ready { mut job, extra } = ready("compare", &args.target, &more, sources)?;
+    let Ready { job, extra } = ready("compare", &args.target, &more, sources)?;
     let mut found = Diagnostics::new();
     let mut words = extra.into_iter();
     let (mechanisms, sizes, order) = (words.next(), words.next(), words.next());
     let (json, html) = (words.next().flatten(), words.next().flatten());
+    let profiles = words.next().flatten();
     let mut plan = Plan {
         mechanisms: job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
         settings: divergence::default_settings(job.machine()),
         star: args.axes.is_empty(),
+        profiles: Vec::new(),
         record_views: html.is_some(),
+        jobs: args.jobs.map_or(0, usize::from),
     };
+    if let Some(word) = profiles {
+        match divergence::profiles_named(job.machine(), &word.value, word.span) {
+            Ok(profiles) => plan.profiles = profiles,
+            Err(finding) => found.push(finding),
+        }
+        if args.mechanisms.is_none() {
+            plan.mechanisms = Vec::new();
+        }
+    }
     if let Some(Some(word)) = mechanisms {
         match machines::mechanisms_named(job.machine(), &word.value, word.span) {
             Ok(names) => plan.mechanisms = names,
@@ -93,7 +106,7 @@ fn run(
         return Err(found);
     }
     let mut bar = ProgressMonitor::new();
-    let comparison = divergence::compare(&mut job, &plan, &mut bar)?;
+    let comparison = divergence::compare(&job, &plan, &mut bar)?;
     drop(bar);
     let Some(comparison) = comparison else { return Ok(None) };
     let mut table = true;

@@ -97,7 +97,8 @@ impl<'a> Words<'a> {
         };
         let reading = args.subject.isa.reading();
         let reading = reading.map(|(name, value)| (name, name.to_owned(), value.to_owned()));
-        let options = reading.chain(args.machine.given()).map(option).collect();
+        let order = args.order.iter().map(|order| ("order", "order".to_owned(), order.clone()));
+        let options = reading.chain(order).chain(args.machine.given()).map(option).collect();
         line.enter(sources);
         let engine = match args.engine {
             EngineName::Fast => Choice::Fast,

@@ -57,7 +57,14 @@ fn variant(
         None => None,
         Some(word) => Some(divergence::order_named(&word.value, word.span).map_err(one)?),
     };
-    Ok(Variant { mechanism, warp_size, order, options: Vec::new(), limit: None })
+    Ok(Variant {
+        mechanism,
+        warp_size,
+        order,
+        options: Vec::new(),
+        limit: None,
+        default_knobs: false,
+    })
 }
 
 /// Reports a fault or hang; returns the exit status.
@@ -95,12 +102,12 @@ fn run_explain(
         ("order", &args.target.order),
         ("json", &args.json),
     ];
-    let Ready { mut job, extra } = ready("explain", &args.target, &more, sources)?;
+    let Ready { job, extra } = ready("explain", &args.target, &more, sources)?;
     let [mechanism, size, order, json] = only(extra);
     let name = mechanism.as_ref().map(|m| m.value.as_str());
     let span = mechanism.as_ref().map_or(Span::default(), |m| m.span);
     let variant = variant(&job, name, span, &size, &order)?;
-    let (run, explanation) = divergence::explain(&mut job, &variant, &mut ProgressMonitor::new())?;
+    let (run, explanation) = divergence::explain(&job, &variant, &mut ProgressMonitor::new())?;
     let title = format!(
         "{} under {} at W = {}\n",
         job.kernel_names().collect::<Vec<_>>().join(", "),
@@ -153,7 +160,7 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
         ("order", &args.target.order),
         ("json", &args.json),
     ];
-    let Ready { mut job, extra } = ready("diff", &args.target, &more, sources)?;
+    let Ready { job, extra } = ready("diff", &args.target, &more, sources)?;
     let [mechanisms, size, order, json] = only(extra);
     let span = mechanisms.as_ref().map_or(Span::default(), |m| m.span);
     let names = machines::mechanisms_named(job.machine(), &args.mechanisms, span).map_err(one)?;
@@ -166,7 +173,7 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
         variant(&job, Some(a), span, &size, &order)?,
         variant(&job, Some(b), span, &size, &order)?,
     ];
-    let diff = divergence::diff(&mut job, &variants, &mut ProgressMonitor::new())?;
+    let diff = divergence::diff(&job, &variants, &mut ProgressMonitor::new())?;
     if diff.runs.iter().any(|r| matches!(r.ends.last(), Some(End::Interrupted))) {
         out.note("interrupted\n");
         return Ok(Exit::Interrupted);
@@ -199,12 +206,12 @@ fn run_trace(args: &Trace, sources: &mut SourceMap, out: &mut Out) -> Result<Exi
         ("order", &args.target.order),
         ("out", &path),
     ];
-    let Ready { mut job, extra } = ready("trace", &args.target, &more, sources)?;
+    let Ready { job, extra } = ready("trace", &args.target, &more, sources)?;
     let [mechanism, size, order, path] = only(extra);
     let name = mechanism.as_ref().map(|m| m.value.as_str());
     let span = mechanism.as_ref().map_or(Span::default(), |m| m.span);
     let variant = variant(&job, name, span, &size, &order)?;
-    let traced = divergence::trace(&mut job, &variant, args.slices, &mut ProgressMonitor::new())?;
+    let traced = divergence::trace(&job, &variant, args.slices, &mut ProgressMonitor::new())?;
     let (run, text, complete) = traced;
     if args.out == "-" {
         out.text(&text);

@@ -219,6 +219,7 @@ pub(super) fn launches(job: &mut Job, monitor: &mut dyn LaunchMonitor) -> Option
         order: None,
         options: Vec::new(),
         limit: None,
+        default_knobs: false,
     };
     job.run_variant(&variant, monitor).ok().map(|run| run.stats.launches)
 }

@@ -1,12 +1,13 @@
 //! Execution of jobs.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use inputs::argspec::BufferRef;
 use inputs::array::Array;
 use inputs::bind::bind;
 use inputs::elem::shortened;
-use inputs::launch::LaunchEntry;
+use inputs::launch::MachineOption;
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, Span};
 use machines::{
@@ -85,6 +86,37 @@ impl LaunchMonitor for IssueLimit<'_> {
     }
 }
 
+/// The settings of one run of a job's launches.
+pub(super) struct RunSettings<'a> {
+    pub(super) mechanism: &'a str,
+    pub(super) warp_size: u64,
+    pub(super) limit: Option<u64>,
+    /// The machine's options, of the job, and of the launches that have their own.
+    pub(super) options: Cow<'a, [MachineOption]>,
+    pub(super) of_launches: Vec<Cow<'a, [MachineOption]>>,
+}
+
+impl<'a> RunSettings<'a> {
+    /// Returns the job's own settings.
+    pub(super) fn of(job: &'a Job) -> Self {
+        Self {
+            mechanism: &job.mechanism.value,
+            warp_size: job.warp_size.value,
+            limit: job.limit,
+            options: Cow::Borrowed(&job.options),
+            of_launches: job.launches.iter().map(|(_, l)| Cow::Borrowed(&l.options[..])).collect(),
+        }
+    }
+
+    /// Returns the options of a launch. One without options of its own has the job's.
+    fn options(&self, launch: usize) -> &[MachineOption] {
+        match self.of_launches.get(launch) {
+            Some(own) if !own.is_empty() => own,
+            _ => &self.options,
+        }
+    }
+}
+
 /// The results of the launches, before expectations are checked.
 pub(super) struct LaunchResults {
     pub(super) results: Vec<LaunchResult>,
@@ -109,7 +141,7 @@ impl Job {
     pub fn run(&self, detailed: bool, monitor: &mut dyn LaunchMonitor) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
         let LaunchResults { mut results, buffers, schedules, memory, .. } =
-            self.launch_all(&self.mechanism.value, detailed, monitor)?;
+            self.launch_all(&RunSettings::of(self), detailed, monitor)?;
         let last = results.len().saturating_sub(1);
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
         if !expected_end
@@ -158,7 +190,7 @@ impl Job {
     /// Runs the launches, up to the first that does not complete.
     pub(super) fn launch_all(
         &self,
-        mechanism: &str,
+        settings: &RunSettings<'_>,
         detailed: bool,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResults> {
@@ -187,13 +219,13 @@ impl Job {
         }
         let (mut results, mut schedules) = (Vec::new(), Vec::new());
         let mut seconds = 0.0;
-        for ((kernel, launch), params) in self.launches.iter().zip(&blocks) {
-            let request = self.request(&kernel.name, launch, params, mechanism, detailed);
+        for (index, params) in blocks.iter().enumerate() {
+            let request = self.request(index, params, settings, detailed);
             schedules.push(context.schedule(&request));
             let start = Instant::now();
             let result = context
                 .launch(&request, monitor)
-                .map_err(|problem| one(self.locate(problem, launch)))?;
+                .map_err(|problem| one(self.locate(problem, index, settings)))?;
             seconds += since(start);
             let ended = matches!(result.end, End::Done);
             results.push(result);
@@ -209,33 +241,39 @@ impl Job {
 
     fn request<'a>(
         &'a self,
-        kernel: &'a str,
-        launch: &'a LaunchEntry,
+        index: usize,
         params: &'a [u8],
-        mechanism: &'a str,
+        settings: &'a RunSettings<'_>,
         detailed: bool,
     ) -> LaunchRequest<'a> {
+        let (kernel, launch) = &self.launches[index];
         LaunchRequest {
-            kernel,
+            kernel: &kernel.name,
             grid: launch.grid.as_ref().map_or([1; 3], |g| g.value),
             block: launch.block.as_ref().map_or([1; 3], |b| b.value),
             shared: launch.shared.as_ref().map_or(0, |s| s.value),
             params,
-            mechanism,
-            warp_size: self.warp_size.value,
+            mechanism: settings.mechanism,
+            warp_size: settings.warp_size,
             seed: self.seed,
-            limit: self.limit,
+            limit: settings.limit,
             detailed,
             engine: self.engine,
             level: self.level,
             threads: self.threads,
-            options: if launch.options.is_empty() { &self.options } else { &launch.options },
+            options: settings.options(index),
         }
     }
 
     /// Attributes a launch problem to a place in the user's input.
-    fn locate(&self, problem: LaunchProblem, launch: &LaunchEntry) -> Diagnostic {
-        let options = if launch.options.is_empty() { &self.options } else { &launch.options };
+    fn locate(
+        &self,
+        problem: LaunchProblem,
+        index: usize,
+        settings: &RunSettings<'_>,
+    ) -> Diagnostic {
+        let launch = &self.launches[index].1;
+        let options = settings.options(index);
         let span = match problem.about {
             Subject::Launch => None,
             Subject::Kernel => launch.kernel.as_ref().map(|k| k.span),
@@ -326,7 +364,8 @@ impl Job {
             return (false, 0);
         }
         let mut limited = IssueLimit { issues, monitor };
-        let Ok(outcome) = self.launch_all(mechanism, false, &mut limited) else {
+        let settings = RunSettings { mechanism, ..RunSettings::of(self) };
+        let Ok(outcome) = self.launch_all(&settings, false, &mut limited) else {
             return (false, 0);
         };
         let finishes = outcome.results.get(index).is_some_and(|r| matches!(r.end, End::Done));

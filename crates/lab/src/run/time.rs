@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use machines::{Choice, End, HostThreads, LaunchMonitor, Level, Progress};
 
+use super::execute::RunSettings;
 use super::job::{Job, Result};
 
 /// One run of a job's launches.
@@ -49,7 +50,7 @@ impl Job {
         let kept = std::mem::replace(&mut self.engine, engine);
         let usual = std::mem::replace(&mut self.threads, threads);
         let mut engines = EngineNames::default();
-        let outcome = self.launch_all(&self.mechanism.value, detailed, &mut engines);
+        let outcome = self.launch_all(&RunSettings::of(self), detailed, &mut engines);
         (self.engine, self.level, self.threads) = (kept, best, usual);
         let outcome = outcome?;
         let slots = outcome.results.iter().map(|r| r.stats.counts.slots.active());

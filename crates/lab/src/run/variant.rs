@@ -1,5 +1,6 @@
 //! Runs of one job under different settings, for comparisons.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use inputs::launch::{Located, MachineOption, OptionValue};
@@ -8,7 +9,7 @@ use machines::stats::LaunchStats;
 use machines::{ControlFlow, Dependence, End, LaunchMonitor};
 
 use super::checks::Check;
-use super::execute::LaunchResults;
+use super::execute::{LaunchResults, RunSettings};
 use super::job::Job;
 use super::report::FinalBuffer;
 use crate::stats::RunStats;
@@ -26,6 +27,8 @@ pub struct Variant {
     pub options: Vec<(String, String)>,
     /// Limit of issues, if the job has none.
     pub limit: Option<u64>,
+    /// Whether the knobs of mechanisms among the job's options are ignored.
+    pub default_knobs: bool,
 }
 
 /// The results of a variant.
@@ -128,7 +131,7 @@ impl Job {
     /// [`UNSUPPORTED`](super::UNSUPPORTED) marks a mechanism or warp size that the program does not
     /// support.
     pub fn run_variant(
-        &mut self,
+        &self,
         variant: &Variant,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<VariantRun, Diagnostics> {
@@ -140,7 +143,7 @@ impl Job {
     /// # Errors
     /// The same.
     pub fn run_plain(
-        &mut self,
+        &self,
         variant: &Variant,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<VariantRun, Diagnostics> {
@@ -148,21 +151,12 @@ impl Job {
     }
 
     fn run_as(
-        &mut self,
+        &self,
         variant: &Variant,
         detailed: bool,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<VariantRun, Diagnostics> {
-        let kept = (self.mechanism.clone(), self.warp_size.clone(), self.limit);
-        let order = variant.order.iter().map(|order| ("order".to_owned(), order.clone()));
-        let options =
-            self.set_options(&order.chain(variant.options.iter().cloned()).collect::<Vec<_>>());
-        self.mechanism.value.clone_from(&variant.mechanism);
-        self.warp_size.value = variant.warp_size;
-        self.limit = self.limit.or(variant.limit);
-        let outcome = self.launch_all(&variant.mechanism, detailed, monitor);
-        (self.mechanism, self.warp_size, self.limit) = kept;
-        self.restore(options);
+        let outcome = self.launch_all(&self.settings_of(variant), detailed, monitor);
         let LaunchResults { results, buffers, variables, .. } = outcome?;
         let stats = RunStats {
             machine: self.machine.name.to_owned(),
@@ -178,35 +172,45 @@ impl Job {
         Ok(VariantRun { stats, ends, buffers, variables, output })
     }
 
-    /// Sets options in the job and in launches that have options of their own; returns the previous
-    /// lists.
-    fn set_options(&mut self, options: &[(String, String)]) -> Vec<Vec<MachineOption>> {
-        let span = self.mechanism.span;
-        let lists = std::iter::once(&mut self.options)
-            .chain(self.launches.iter_mut().map(|(_, l)| &mut l.options));
-        let mut kept = Vec::new();
-        for (index, list) in lists.enumerate() {
-            kept.push(list.clone());
-            // A launch without options of its own uses the job's.
-            if index > 0 && list.is_empty() {
-                continue;
-            }
-            for (name, value) in options {
-                list.retain(|o| o.key.value != *name);
-                list.push(MachineOption {
-                    key: Located { value: name.clone(), span },
-                    value: Located { value: OptionValue::String(value.clone()), span },
-                });
-            }
+    /// Returns the settings of a variant. Knobs among the job's options that its mechanism does not
+    /// read are left out, and all of them under the reference of comparisons: there they have their
+    /// defaults.
+    fn settings_of<'a>(&'a self, variant: &'a Variant) -> RunSettings<'a> {
+        let order = variant.order.iter().map(|order| ("order", order.as_str()));
+        let others = variant.options.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+        let changes: Vec<(&str, &str)> = order.chain(others).collect();
+        let kept = |name: &str| {
+            let knob = self.machine.is_knob(name);
+            !knob || !variant.default_knobs && self.machine.reads(&variant.mechanism, name)
+        };
+        let changed = |list: &[MachineOption]| {
+            let options = list.iter().filter(|o| {
+                kept(&o.key.value) && !changes.iter().any(|(name, _)| o.key.value == *name)
+            });
+            let changes = changes.iter().map(|(name, value)| self.option(name, value));
+            Cow::Owned(options.cloned().chain(changes).collect())
+        };
+        RunSettings {
+            mechanism: &variant.mechanism,
+            warp_size: variant.warp_size,
+            limit: self.limit.or(variant.limit),
+            options: changed(&self.options),
+            of_launches: self
+                .launches
+                .iter()
+                .map(|(_, launch)| match launch.options.as_slice() {
+                    [] => Cow::Borrowed(&[][..]),
+                    own => changed(own),
+                })
+                .collect(),
         }
-        kept
     }
 
-    fn restore(&mut self, options: Vec<Vec<MachineOption>>) {
-        let lists = std::iter::once(&mut self.options)
-            .chain(self.launches.iter_mut().map(|(_, l)| &mut l.options));
-        for (list, kept) in lists.zip(options) {
-            *list = kept;
+    fn option(&self, name: &str, value: &str) -> MachineOption {
+        let span = self.mechanism.span;
+        MachineOption {
+            key: Located { value: name.to_owned(), span },
+            value: Located { value: OptionValue::String(value.to_owned()), span },
         }
     }
 }

@@ -55,7 +55,7 @@ fn divergence(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value
         "average_divergence_rate": rate,
         "reconvergence_time": times.map(times_json),
         "divergence_impact_factor": null,
-        "legacy_impact": times.map(|t| t.mean * depth as f64 / 100.0),
+        "legacy_impact": times.and_then(|t| Some(t.mean? * depth as f64 / 100.0)),
     })
 }
 

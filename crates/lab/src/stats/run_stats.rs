@@ -44,6 +44,12 @@ impl RunStats {
             kernels.push(&launch.kernel);
             total.state_bits = total.state_bits.max(launch.state_bits);
             total.counts.add(&launch.counts);
+            for (name, count) in &launch.own {
+                match total.own.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, sum)) => *sum += count,
+                    None => total.own.push((name.clone(), *count)),
+                }
+            }
         }
         total
     }
@@ -66,10 +72,10 @@ pub struct ReconvergenceTimes {
     pub rejoined: u64,
     /// Number of splits that never did.
     pub never: u64,
-    /// Mean time; 0 if none rejoined.
-    pub mean: f64,
+    /// Mean time; `None`, as the other two, if none rejoined.
+    pub mean: Option<f64>,
     /// Median: the smallest time that at least half of the splits do not exceed.
-    pub p50: u64,
+    pub p50: Option<u64>,
     /// The smallest time that at least 99 of 100 splits do not exceed.
-    pub p99: u64,
+    pub p99: Option<u64>,
 }

@@ -20,7 +20,7 @@ pub type Settings = Vec<(String, String)>;
 #[must_use]
 pub fn default_settings(machine: &Isa) -> Vec<Settings> {
     let mut out = vec![Settings::new()];
-    for axis in machine.axes {
+    for axis in machine.axes.iter().filter(|axis| !axis.on_request) {
         let others = axis.values.iter().skip(1);
         out.extend(others.map(|v| vec![(axis.name.to_owned(), (*v).to_owned())]));
     }

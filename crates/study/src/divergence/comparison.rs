@@ -7,6 +7,7 @@ use machines::probe::{Place, ScheduleDependence};
 use machines::stats::LaunchStats;
 
 use super::axes::{self, Settings};
+use super::compare::Cell;
 use super::verdict::{Difference, Verdict};
 use super::views::Views;
 use checks::race::Race;
@@ -20,6 +21,8 @@ pub struct Row {
     pub warp_size: u64,
     /// Values of the machine's axes that differ from the defaults.
     pub settings: Settings,
+    /// The name of the profile that it is a row of, if it is.
+    pub profile: Option<String>,
     /// The verdict.
     pub verdict: Verdict,
     /// Whether memory and output equal the reference's; `None` if either run did not complete.
@@ -32,6 +35,9 @@ pub struct Row {
     pub races: Vec<Race>,
     /// Statistics summed over all launches; `None` if the run could not start.
     pub stats: Option<LaunchStats>,
+    /// Efficiency in percent, comparable between all mechanisms: the thread instructions that the
+    /// kernel needs over the lanes of all issues. `None` if the run did not end.
+    pub useful: Option<f64>,
     /// Reconvergence times.
     pub times: ReconvergenceTimes,
     /// The verdict in one sentence, if it can be explained.
@@ -49,17 +55,49 @@ pub struct Row {
 }
 
 impl Row {
+    /// Creates the row of a run that has not begun.
+    #[must_use]
+    pub(super) fn new(cell: &Cell, races: Vec<Race>) -> Self {
+        Self {
+            mechanism: cell.mechanism.clone(),
+            warp_size: cell.warp_size,
+            settings: cell.settings.clone(),
+            profile: cell.profile.clone(),
+            verdict: Verdict::Ok,
+            equal: None,
+            differences: Vec::new(),
+            witnesses: Vec::new(),
+            races,
+            stats: None,
+            useful: None,
+            times: ReconvergenceTimes::default(),
+            sentence: None,
+            report: None,
+            orders: Vec::new(),
+            impact: Impact::default(),
+            views: None,
+        }
+    }
+
     /// Formats mechanism and warp size as `ipdom, W = 32`.
     #[must_use]
     pub fn label(&self) -> String {
         format!("{}, W = {}", self.name(), self.warp_size)
     }
 
-    /// Returns the values of the axes if they are not the defaults, otherwise the mechanism.
+    /// Returns the profile, or the mechanism with the knobs that differ from the defaults, or the
+    /// values of a machine's axes alone.
     #[must_use]
     pub fn name(&self) -> String {
         let settings = axes::describe(&self.settings);
-        if settings.is_empty() { self.mechanism.clone() } else { settings }
+        match &self.profile {
+            Some(profile) => profile.clone(),
+            None if settings.is_empty() => self.mechanism.clone(),
+            None if self.settings.iter().any(|(name, _)| is_knob(name)) => {
+                format!("{} {settings}", self.mechanism)
+            }
+            None => settings,
+        }
     }
 
     /// Returns the most nested splits at an issue.
@@ -72,11 +110,12 @@ impl Row {
 /// The cost of a row relative to the others of its warp size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impact {
-    /// Issues divided by the fewest issues of a completed run; `None` if this run did not complete.
+    /// Issues divided by the fewest issues of a completed run under a mechanism that a machine
+    /// could have; `None` if this run did not complete.
     pub divergence_impact_factor: Option<f64>,
     /// Mean reconvergence time times depth over 100, as older tools compute it. It has no meaning
-    /// of its own.
-    pub legacy: f64,
+    /// of its own. `None` if no split rejoined.
+    pub legacy: Option<f64>,
 }
 
 /// The rows of a comparison, and its reference.
@@ -103,8 +142,11 @@ pub struct Comparison {
     pub reference: Result<(), Diagnostic>,
     /// Whether the race detector could follow all of memory; if not, races may have been missed.
     pub races_complete: bool,
-    /// One row for each mechanism, warp size and setting, in this order of nesting.
+    /// One row for each mechanism, warp size and setting, in this order of nesting; then those of
+    /// profiles.
     pub rows: Vec<Row>,
+    /// Rows of mechanisms or warp sizes that cannot take the kernel.
+    pub unsupported: Vec<Row>,
 }
 
 impl Comparison {
@@ -115,6 +157,11 @@ impl Comparison {
     pub fn sound(&self) -> bool {
         self.rows.iter().all(|r| r.verdict != Verdict::Unsound || r.equal != Some(false))
     }
+}
+
+/// Returns whether an option is a knob of some mechanism, rather than a machine's.
+fn is_knob(option: &str) -> bool {
+    converge::CATALOGUE.iter().any(|entry| entry.knobs.contains(&option))
 }
 
 /// Returns the most nested splits at an issue; 0 for a run that never diverged.

@@ -15,13 +15,15 @@ use checks::race::{Race, RacingAccess, access_name, space_name};
 /// The value of `schema` in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";
 
-/// The version of the form. Within a version keys are only ever added.
-pub const COMPARE_VERSION: u64 = 1;
+/// The version of the form. Within a version keys are only ever added. Version 2 has rows that
+/// cannot run in `unsupported`, and null for times of which there is none.
+pub const COMPARE_VERSION: u64 = 2;
 
 /// Renders a comparison as JSON.
 #[must_use]
 pub fn to_json(comparison: &Comparison) -> Value {
     let rows: Vec<Value> = comparison.rows.iter().map(row).collect();
+    let refused: Vec<Value> = comparison.unsupported.iter().map(unsupported).collect();
     let reference = match &comparison.reference {
         Ok(()) => json!({ "mechanism": comparison.reference_name, "outcome": "done" }),
         Err(report) => {
@@ -53,6 +55,20 @@ pub fn to_json(comparison: &Comparison) -> Value {
         "warp_size_dependent": dependent,
         "reference": reference,
         "rows": rows,
+        "unsupported": refused,
+    })
+}
+
+/// Renders a row that could not run.
+fn unsupported(row: &Row) -> Value {
+    let settings = row.settings.iter().map(|(name, value)| (name.clone(), json!(value)));
+    let report = row.report.as_ref();
+    json!({
+        "mechanism": row.mechanism,
+        "warp_size": row.warp_size,
+        "settings": Value::Object(settings.collect()),
+        "profile": row.profile,
+        "message": report.map(|r| r.message.as_str()),
     })
 }
 
@@ -65,12 +81,14 @@ fn row(row: &Row) -> Value {
     put("warp_size", json!(row.warp_size));
     let settings = row.settings.iter().map(|(name, value)| (name.clone(), json!(value)));
     put("settings", Value::Object(settings.collect()));
+    put("profile", json!(row.profile));
     put("verdict", json!(row.verdict.name()));
     put("equal_to_serial", json!(row.equal));
     put("sentence", json!(row.sentence));
     let orders =
         row.orders.iter().map(|(name, verdict)| ((*name).to_owned(), json!(verdict.name())));
     put("orders", Value::Object(orders.collect()));
+    put("useful_lane_efficiency", json!(row.useful));
     let zero = LaunchStats::default();
     let stats = row.stats.as_ref().unwrap_or(&zero);
     let (ran, counts) = (row.stats.is_some(), &stats.counts);
@@ -96,7 +114,7 @@ fn row(row: &Row) -> Value {
     let time = times_json(&row.times);
     put("reconvergence_time", if ran { time } else { Value::Null });
     put("divergence_impact_factor", json!(row.impact.divergence_impact_factor));
-    put("legacy_impact", if ran { json!(row.impact.legacy) } else { Value::Null });
+    put("legacy_impact", json!(row.impact.legacy));
     let differences = row.differences.iter();
     let differences = differences.map(|d| json!({ "what": d.what, "text": d.text }));
     put("differences", differences.collect());
@@ -182,7 +200,7 @@ fn code(code: &CodeCost) -> Value {
 }
 
 /// Renders a place: its text, line, and source line.
-pub(super) fn place_json(place: &Place) -> Value {
+pub(crate) fn place_json(place: &Place) -> Value {
     json!({
         "text": &*place.text,
         "line": place.line,

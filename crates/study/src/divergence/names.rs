@@ -4,6 +4,7 @@ use converge::Order;
 use inputs::elem::{parse_any_integer, shortened};
 use isa::suggest::nearest;
 use isa::{Diagnostic, Span};
+use machines::{Isa, Profile};
 
 /// Largest issue group in lanes.
 const WIDEST: u64 = 1024;
@@ -25,6 +26,35 @@ pub fn numbers_named(list: &str, span: Span) -> Result<Vec<u64>, Diagnostic> {
         if !out.contains(&value) {
             out.push(value);
         }
+    }
+    Ok(out)
+}
+
+/// Parses a list of profiles of a machine such as `pascal,turing`; `all` means all of them. Returns
+/// each once.
+///
+/// # Errors
+/// Returns a diagnostic with the nearest known name if there is no such profile.
+pub fn profiles_named(
+    machine: &Isa,
+    list: &str,
+    span: Span,
+) -> Result<Vec<&'static Profile>, Diagnostic> {
+    let mut out: Vec<&'static Profile> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let found: Vec<&'static Profile> =
+            machine.profiles.iter().filter(|p| name == "all" || p.name == name).collect();
+        if found.is_empty() {
+            let message = format!("{} has no profile `{}`", machine.name, shortened(name));
+            let names = || machine.profiles.iter().map(|p| p.name);
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean {near}?"),
+                None if machine.profiles.is_empty() => "ptx has some".to_owned(),
+                None => format!("profiles are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(Diagnostic::error("run::profile", message).at(span, "").help(help));
+        }
+        out.extend(found.into_iter().filter(|p| !out.contains(p)).collect::<Vec<_>>());
     }
     Ok(out)
 }

@@ -6,7 +6,7 @@ use isa::Diagnostics;
 use lab::run::{Job, Variant, VariantRun};
 use lab::show::paragraph;
 use lab::stats::slots_json;
-use machines::probe::Probe;
+use machines::probe::{Probe, ProbePair};
 use machines::{LaunchMonitor, ProbedMonitor};
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
@@ -14,8 +14,10 @@ use simt::slots::SlotCause;
 use super::json::place_json;
 use super::verdict;
 use crate::probes::{
-    Explanation, FirstDifference, IssueComparison, IssueRecord, IssueRecording, LostSlots, Timeline,
+    BranchCosts, Explanation, FirstDifference, IssueComparison, IssueRecord, IssueRecording,
+    LostSlots, Timeline,
 };
+use crate::source_texts::SourceTexts;
 
 /// Limit of the second run as a multiple of the first run's issues.
 const LIMIT_FACTOR: u64 = 16;
@@ -23,7 +25,7 @@ const LIMIT_FACTOR: u64 = 16;
 const LEAST_LIMIT: u64 = 1 << 24;
 
 fn run_with_probe(
-    job: &mut Job,
+    job: &Job,
     variant: &Variant,
     probe: &mut dyn Probe,
     monitor: &mut dyn LaunchMonitor,
@@ -37,13 +39,17 @@ fn run_with_probe(
 /// # Errors
 /// Returns diagnostics if the launches cannot start.
 pub fn explain(
-    job: &mut Job,
+    job: &Job,
     variant: &Variant,
     monitor: &mut dyn LaunchMonitor,
 ) -> Result<(VariantRun, Explanation), Diagnostics> {
-    let mut losses = LostSlots::default();
-    let run = run_with_probe(job, variant, &mut losses, monitor)?;
-    Ok((run, losses.explanation()))
+    let (mut losses, mut branches) = (LostSlots::default(), BranchCosts::default());
+    let mut both = ProbePair(&mut losses, &mut branches);
+    let run = run_with_probe(job, variant, &mut both, monitor)?;
+    let mut explanation = losses.explanation();
+    explanation.branches = branches.table();
+    explanation.name_source_lines(&mut SourceTexts::of(job));
+    Ok((run, explanation))
 }
 
 /// Runs a job and records a trace of at most `most` events. Returns the trace as JSON text, and
@@ -52,7 +58,7 @@ pub fn explain(
 /// # Errors
 /// Returns diagnostics if the launches cannot start.
 pub fn trace(
-    job: &mut Job,
+    job: &Job,
     variant: &Variant,
     most: usize,
     monitor: &mut dyn LaunchMonitor,
@@ -81,7 +87,7 @@ pub struct Diff {
 /// # Errors
 /// Returns diagnostics if the launches cannot start.
 pub fn diff(
-    job: &mut Job,
+    job: &Job,
     variants: &[Variant; 2],
     monitor: &mut dyn LaunchMonitor,
 ) -> Result<Diff, Diagnostics> {

@@ -68,7 +68,7 @@ fn costs(out: &mut String, comparison: &Comparison) {
         "verdict",
         "=",
         "issues",
-        "SIMD%",
+        "use%",
         "br%",
         "depth",
         "impact",
@@ -88,9 +88,9 @@ fn costs(out: &mut String, comparison: &Comparison) {
                 let factor = row.impact.divergence_impact_factor;
                 let _ = writeln!(
                     out,
-                    "{:>10}{:>6.1}{:>6.1}{:>6}{:>7}{}",
+                    "{:>10}{:>6}{:>6.1}{:>6}{:>7}{}",
                     count(counts.slots.issues()),
-                    100.0 * counts.slots.execution_efficiency(),
+                    row.useful.map_or("-".to_owned(), |useful| format!("{useful:.1}")),
                     counts.metric("branch_efficiency").unwrap_or_default(),
                     max_divergence_depth(stats),
                     factor.map_or("-".to_owned(), ratio),
@@ -103,10 +103,31 @@ fn costs(out: &mut String, comparison: &Comparison) {
         }
     }
     let legend = format!(
-        "W: lanes of a group. =: memory as under {}. issues: instructions issued by groups. SIMD%: lanes in the issuing group. br%: branches that do not diverge. depth: nested splits. impact: issues over those of the best.",
-        comparison.reference_name
+        "W: lanes of a group. =: memory as under {}. issues: instructions issued by groups. use%: {}, in % of the lanes of all issues. br%: branches that do not diverge. depth: nested splits. impact: issues over those of the best of the list that a machine could have.",
+        comparison.reference_name,
+        match comparison.reference_name.starts_with(converge::serial::NAME) {
+            true => "thread instructions that serial execution needs",
+            false => "lanes that execute, operations on masks apart",
+        }
     );
     paragraph(out, "", &legend);
+    unsupported(out, comparison);
+}
+
+/// Says which mechanisms cannot take the kernel, by reason.
+fn unsupported(out: &mut String, comparison: &Comparison) {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in &comparison.unsupported {
+        let reason = row.report.as_ref().map_or("", |report| report.message.as_str());
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(row.label()),
+            None => reasons.push((reason, vec![row.label()])),
+        }
+    }
+    for (reason, names) in reasons {
+        out.push('\n');
+        paragraph(out, "not for this kernel: ", &format!("{}: {reason}", names.join("; ")));
+    }
 }
 
 /// Formats the cycle column, if the table has one.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lab::show::paragraph;
 
-use super::comparison::Comparison;
+use super::comparison::{Comparison, Row};
 use super::tables;
 use super::verdict::Verdict;
 use checks::race::{Race, access_name, space_name};
@@ -57,35 +57,87 @@ fn remarks(out: &mut String, comparison: &Comparison) {
     if !comparison.races_complete {
         out.push_str("\nmore memory is used than is followed: races may have been missed\n");
     }
-    for row in &comparison.rows {
+    for rows in alike(&comparison.rows) {
+        remark(out, &rows);
+    }
+}
+
+/// Groups the rows of which there is something to say by what that is: rows that hang for one
+/// reason are told once.
+pub(crate) fn alike(rows: &[Row]) -> Vec<Vec<&Row>> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
         let said = row.verdict == Verdict::Racy && row.differences.is_empty();
-        let orders = orders_text(&row.orders);
-        if (row.verdict == Verdict::Ok || said) && orders.is_none() {
+        if (row.verdict == Verdict::Ok || said) && orders_text(&row.orders).is_none() {
             continue;
         }
-        let _ = writeln!(out, "\n{} at W = {}: {}", row.name(), row.warp_size, row.verdict.name());
-        if let Some(sentence) = &row.sentence {
-            paragraph(out, "", sentence);
+        match groups.iter_mut().find(|group| group.iter().any(|other| same(other, row))) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
         }
-        if let Some(report) = &row.report {
-            paragraph(out, "", &report.message);
-            for note in report.notes.iter().filter(|n| Some(*n) != row.sentence.as_ref()) {
-                note.lines().for_each(|line| paragraph(out, "", line));
-            }
+    }
+    groups
+}
+
+/// Returns whether the same is to be said of two rows.
+fn same(a: &Row, b: &Row) -> bool {
+    let story = |row: &Row| {
+        let sentence = row.sentence.as_deref()?;
+        let (_, story) = sentence.split_once(": ")?;
+        Some(story.replace(&row.mechanism, ""))
+    };
+    let message = |row: &Row| row.report.as_ref().map(|report| report.message.clone());
+    a.verdict == b.verdict
+        && message(a) == message(b)
+        && a.differences == b.differences
+        && a.witnesses == b.witnesses
+        && a.orders == b.orders
+        && match a.verdict {
+            Verdict::Hang => story(a).is_some() && story(a) == story(b),
+            _ => a.sentence == b.sentence && a.report == b.report,
         }
-        if let Some(text) = orders {
-            paragraph(out, "orders: ", &text);
+}
+
+/// Returns the rows as `ipdom, W = 32; min-pc, W = 8, 32`.
+pub(crate) fn labels(rows: &[&Row]) -> String {
+    let mut names: Vec<(String, Vec<String>)> = Vec::new();
+    for row in rows {
+        let width = row.warp_size.to_string();
+        match names.iter_mut().find(|(name, _)| *name == row.name()) {
+            Some((_, widths)) => widths.push(width),
+            None => names.push((row.name(), vec![width])),
         }
-        for difference in row.differences.iter().take(SHOWN) {
-            paragraph(out, "differs: ", &format!("{}: {}", difference.what, difference.text));
+    }
+    let label =
+        |(name, widths): &(String, Vec<String>)| format!("{name}, W = {}", widths.join(", "));
+    names.iter().map(label).collect::<Vec<_>>().join("; ")
+}
+
+fn remark(out: &mut String, rows: &[&Row]) {
+    let Some(row) = rows.first() else { return };
+    out.push('\n');
+    paragraph(out, &format!("{}: ", row.verdict.name()), &labels(rows));
+    if let Some(sentence) = &row.sentence {
+        paragraph(out, "", sentence);
+    }
+    if let Some(report) = &row.report {
+        paragraph(out, "", &report.message);
+        for note in report.notes.iter().filter(|n| Some(*n) != row.sentence.as_ref()) {
+            note.lines().for_each(|line| paragraph(out, "", line));
         }
-        for (dependence, place) in row.witnesses.iter().take(SHOWN) {
-            let text = format!("{}: `{}` at {}", dependence.name(), place.text, place.describe());
-            paragraph(out, "observes: ", &text);
-        }
-        if row.witnesses.len() > SHOWN {
-            paragraph(out, "", &format!("and {} more", row.witnesses.len() - SHOWN));
-        }
+    }
+    if let Some(text) = orders_text(&row.orders) {
+        paragraph(out, "orders: ", &text);
+    }
+    for difference in row.differences.iter().take(SHOWN) {
+        paragraph(out, "differs: ", &format!("{}: {}", difference.what, difference.text));
+    }
+    for (dependence, place) in row.witnesses.iter().take(SHOWN) {
+        let text = format!("{}: `{}` at {}", dependence.name(), place.text, place.describe());
+        paragraph(out, "observes: ", &text);
+    }
+    if row.witnesses.len() > SHOWN {
+        paragraph(out, "", &format!("and {} more", row.witnesses.len() - SHOWN));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Detailed records of the runs of a comparison, within bounds that a page can hold.
 
-use crate::probes::{Explanation, LaneTrace};
+use crate::probes::{BranchTable, Explanation, LaneTrace};
 
 /// Detailed records of a row's run.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,8 @@ pub struct Views {
     pub losses: Explanation,
     /// Lanes over time, for some warps.
     pub lanes: LaneTrace,
+    /// The cost of each branch.
+    pub branches: BranchTable,
 }
 
 /// Most issues on a page, over all warps of all rows.

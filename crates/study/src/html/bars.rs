@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use machines::probe::Lanes;
 use simt::slots::{LaneSlots, SlotCause};
 
-use super::escape::text;
+use super::escape::{grouped, text};
 use crate::divergence::{Comparison, Row, Verdict};
 use crate::probes::LaneCauses;
 
@@ -66,6 +66,7 @@ pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" ari
 <pattern id="p-diverged" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="f-diverged"/><path d="M-1 7 7 -1M-1 1 1 -1M5 7 7 5" class="line"/></pattern>
 <pattern id="p-waiting" width="6" height="4" patternUnits="userSpaceOnUse"><rect width="6" height="4" class="f-waiting"/><path d="M0 2H6" class="line"/></pattern>
 <pattern id="p-exited" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="f-exited"/></pattern>
+<pattern id="p-scalar" width="4" height="8" patternUnits="userSpaceOnUse"><rect width="4" height="8" class="f-exited"/><path d="M2 0V8" class="thin"/></pattern>
 <pattern id="p-never_launched" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="f-never_launched"/><path d="M2 2 6 6M6 2 2 6" class="thin"/></pattern>
 </defs></svg>
 "##;
@@ -87,24 +88,39 @@ pub(super) fn legend() -> String {
 pub(super) fn bars(comparison: &Comparison) -> String {
     let mut out = legend();
     out.push_str("<ol class=\"bars\">\n");
+    let all = |row: &Row| row.stats.as_ref().map_or(0, |s| length(row, &s.counts.slots));
+    let ended = comparison.rows.iter().filter(|row| row.useful.is_some());
+    let longest = ended.map(all).max().or(comparison.rows.iter().map(all).max()).unwrap_or(0);
     for (index, row) in comparison.rows.iter().enumerate() {
         // The slots of a run that ended in a refusal are meaningless.
         if let Some(stats) = row.stats.as_ref().filter(|_| row.verdict != Verdict::Unsupported) {
-            bar(&mut out, index, row, &stats.counts.slots);
+            bar(&mut out, index, row, &stats.counts.slots, longest);
         }
     }
     out.push_str("</ol>\n");
     out
 }
 
-fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
-    let whole = slots.width.max(1) as f64;
+/// Returns the length of a row's bar: the lanes of all its issues, scalar ones included.
+fn length(row: &Row, slots: &LaneSlots) -> u64 {
+    slots.width + slots.uniform_issues.saturating_mul(row.warp_size)
+}
+
+/// Renders a bar whose length is in proportion to the longest of the runs that ended; one that did
+/// not end fills the line.
+fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots, longest: u64) {
+    let own = length(row, slots);
+    let whole = own.max(1) as f64;
+    let scale = (own as f64 / longest.max(1) as f64).min(1.0);
     let share = |count: u64| 100.0 * count as f64 / whole;
+    let scalar = own - slots.width;
     let parts = SEGMENTS.iter().map(|part| (part.pattern, part.name, (part.slots)(slots)));
+    let parts = parts.chain([("scalar", "scalar issues", scalar)]);
     let parts: Vec<_> = parts.filter(|(.., count)| *count > 0).collect();
     let label: Vec<String> =
         parts.iter().map(|(_, name, count)| format!("{name} {:.1}%", share(*count))).collect();
-    let label = label.join(" · ");
+    let useful = row.useful.map_or("did not end".to_owned(), |u| format!("useful {u:.1}%"));
+    let label = format!("{useful} · {} issues: {}", grouped(slots.issues()), label.join(" · "));
     let _ = write!(
         out,
         "<li data-row=\"{index}\"><span class=\"who\">{}</span><svg class=\"bar\" role=\"img\" width=\"100%\" height=\"20\" aria-label=\"{}\">",
@@ -113,11 +129,10 @@ fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
     );
     let mut at = 0.0;
     for (pattern, name, count) in parts {
-        let share = share(count);
+        let share = scale * share(count);
         let _ = write!(
             out,
-            "<rect x=\"{at:.3}%\" width=\"{share:.3}%\" height=\"20\" class=\"cell\" fill=\"url(#p-{pattern})\"><title>{name}: {count} of {} lane slots</title></rect>",
-            slots.width
+            "<rect x=\"{at:.3}%\" width=\"{share:.3}%\" height=\"20\" class=\"cell\" fill=\"url(#p-{pattern})\"><title>{name}: {count} of {own} lane slots</title></rect>"
         );
         at += share;
     }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use super::escape::text;
 use super::page_data::{PageData, Text};
 use crate::divergence::Comparison;
+use crate::source_texts::last_component;
 
 /// Most lines of a text that is shown in full.
 const WHOLE: usize = 400;
@@ -29,7 +30,8 @@ pub(super) fn listings(comparison: &Comparison, page_data: &PageData) -> String 
         listing(&mut out, "Source", &format!("s{index}-"), source, &lines.collect());
     }
     if !page_data.missing.is_empty() {
-        let names: Vec<String> = page_data.missing.iter().map(|name| text(name)).collect();
+        let names: Vec<String> =
+            page_data.missing.iter().map(|name| text(last_component(name))).collect();
         let _ = writeln!(
             out,
             "<p class=\"note\">Compiled from {}, which is not beside the program and so cannot be shown.</p>",
@@ -64,7 +66,7 @@ fn shown(lines: usize, executed: &BTreeSet<u32>) -> Vec<u32> {
 fn listing(out: &mut String, kind: &str, id: &str, source: &Text, executed: &BTreeSet<u32>) {
     let lines: Vec<&str> = source.text.lines().collect();
     let shown = shown(lines.len(), executed);
-    let name = text(&source.name);
+    let name = text(last_component(&source.name));
     let _ =
         write!(out, "<figure class=\"listing\"><figcaption><h3>{kind}: <code>{name}</code></h3>");
     if shown.len() < lines.len() {

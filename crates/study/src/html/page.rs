@@ -13,6 +13,7 @@ use super::remarks::remarks;
 use super::table::table;
 use super::views::views;
 use crate::divergence::{Comparison, Verdict, to_json};
+use crate::source_texts::last_component;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -90,7 +91,8 @@ const GRAPH_HELP: &str = "<p>Each block with its lines, its last instruction, th
 the blocks in which other lanes of the warp may be waiting while it runs. T is the taken side of a branch, F the other. Choose a block (click, or Tab and Enter) to mark its frontier and its meeting point.</p>\n";
 
 const ABOUT: &str = "<p>The reference is fair serial execution: every thread runs its own program and gets its turn. A mechanism has to leave the same memory, \
-unless the kernel races or executes instructions that show the schedule. A <em>lane slot</em> is one lane of one issue; each has exactly one cause, so the bars always add up. \
+unless the kernel races or executes instructions that show the schedule. A <em>lane slot</em> is one lane of one issue; each has exactly one cause, so the bars always add up; \
+they are drawn to one scale, scalar issues as whole issues. \
 Under <em>masked</em> mechanisms lanes that a mask turns off are <em>predicated off</em>, not on another path.</p>\n\
 <p>The figures are those of <code>simtlab compare --json</code>, which this file holds whole in the element <code>comparison</code>.</p>\n";
 
@@ -101,7 +103,7 @@ fn header(out: &mut String, comparison: &Comparison, page_data: &PageData, kerne
         out,
         "<header>\n<p class=\"brand\">simtlab compare</p>\n<h1>{}</h1>\n<p class=\"sub\"><code>{}</code> · machine {} · seed {}{order}</p>\n<p class=\"verdicts\">",
         text(kernels),
-        text(&comparison.module),
+        text(last_component(&comparison.module)),
         text(&comparison.machine),
         comparison.seed
     );

@@ -1,16 +1,13 @@
 //! Content of a page in addition to the comparison: the program's text, its source, and the graphs
 //! of its kernels.
 
-use std::path::Path;
-
-use inputs::file::{MAX_PROGRAM_BYTES, read_input};
+use inputs::file::MAX_PROGRAM_BYTES;
 use lab::run::Job;
 use machines::ControlFlow;
 
 use crate::divergence::Comparison;
+use crate::source_texts::{SourceTexts, last_component, read_text};
 
-/// Size limit of source files in bytes.
-const MAX_SOURCE_BYTES: u64 = 4 << 20;
 /// Most source files.
 const MAX_SOURCES: usize = 8;
 
@@ -40,24 +37,16 @@ pub struct PageData {
 }
 
 impl PageData {
-    /// Reads the texts for a comparison of this job. A source file is looked up in the folder of
-    /// the program, by the last component of its name only: line tables are untrusted and must not
-    /// choose which files are read.
+    /// Reads the texts for a comparison of this job.
     #[must_use]
     pub fn of(job: &Job, comparison: &Comparison) -> Self {
-        let path = job.module_path();
-        let read = |path: &Path, cap| {
-            let bytes = read_input(path, cap, None).ok()?;
-            String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
-        };
-        let program = read(path, MAX_PROGRAM_BYTES)
-            .map(|text| Text { name: job.module_name().to_owned(), text });
+        let program = read_text(job.module_path(), MAX_PROGRAM_BYTES)
+            .map(|text| Text { name: last_component(job.module_name()).to_owned(), text });
         let mut page_data = Self { program, ..Self::default() };
+        let mut texts = SourceTexts::of(job);
         for name in source_files(comparison) {
-            let last = name.rsplit(['/', '\\']).next().unwrap_or("");
-            let usable = !matches!(last, "" | "." | "..") && page_data.sources.len() < MAX_SOURCES;
-            let beside = path.with_file_name(last);
-            match usable.then(|| read(&beside, MAX_SOURCE_BYTES)).flatten() {
+            let room = page_data.sources.len() < MAX_SOURCES;
+            match room.then(|| texts.file(&name).map(str::to_owned)).flatten() {
                 Some(text) => page_data.sources.push(Text { name, text }),
                 None => page_data.missing.push(name),
             }

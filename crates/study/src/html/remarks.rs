@@ -7,7 +7,7 @@ use checks::race::{Race, RacingAccess, access_name};
 use machines::probe::Place;
 
 use super::escape::text;
-use crate::divergence::{Comparison, Row, Verdict};
+use crate::divergence::{Comparison, Row, Verdict, alike, labels};
 
 /// Most items of a list that are shown.
 const SHOWN: usize = 6;
@@ -43,11 +43,17 @@ pub(super) fn remarks(comparison: &Comparison) -> String {
         );
     }
     races(&mut out, comparison);
-    for row in &comparison.rows {
-        let said = row.verdict == Verdict::Racy && row.differences.is_empty();
-        if row.verdict != Verdict::Ok && !said {
-            about(&mut out, row, &comparison.reference_name);
-        }
+    for rows in alike(&comparison.rows) {
+        about(&mut out, &rows, &comparison.reference_name);
+    }
+    for row in &comparison.unsupported {
+        let reason = row.report.as_ref().map_or("", |report| report.message.as_str());
+        let _ = writeln!(
+            out,
+            "<p class=\"note\">Not for this kernel: {}: {}.</p>",
+            text(&row.label()),
+            text(reason)
+        );
     }
     if comparison.rows.iter().all(|row| row.verdict == Verdict::Ok) {
         let reference = text(&comparison.reference_name);
@@ -99,12 +105,13 @@ fn side(side: &RacingAccess) -> String {
     )
 }
 
-fn about(out: &mut String, row: &Row, reference: &str) {
+fn about(out: &mut String, rows: &[&Row], reference: &str) {
+    let Some(row) = rows.first() else { return };
     let _ = write!(
         out,
         "<article class=\"finding\"><h3>{}: {}</h3>",
-        text(&row.label()),
-        row.verdict.name()
+        row.verdict.name(),
+        text(&labels(rows))
     );
     if let Some(sentence) = &row.sentence {
         let _ = write!(out, "<p><strong>{}</strong></p>", text(sentence));

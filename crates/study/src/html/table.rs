@@ -10,16 +10,23 @@ use super::escape::{grouped, text};
 use crate::divergence::{Comparison, Row, Verdict};
 
 /// Columns after the name, with their descriptions.
-const COLUMNS: [(&str, &str); 11] = [
+const COLUMNS: [(&str, &str); 12] = [
     ("W", "lanes of an issue group"),
     ("verdict", "what is said of the run"),
     (
         "= ref.",
         "whether memory and output are those of the reference: fair serial execution, where the machine has it",
     ),
+    (
+        "useful %",
+        "thread instructions that serial execution needs (without it: lanes that execute, operations on masks apart), of all lanes of all issues",
+    ),
     ("issues", "instructions issued by groups"),
-    ("× best", "issues over those of the best mechanism at the same W"),
-    ("SIMD %", "lanes in the issuing group, of all lane slots"),
+    ("× best", "issues over those of the best mechanism at the same W that a machine could have"),
+    (
+        "SIMD %",
+        "lanes in the issuing group, of all lane slots; lanes that a mask turns off are in the group, so compare it within one mechanism",
+    ),
     ("diverging branches", "branch issues whose lanes went to more than one place, of all"),
     ("depth", "most splits nested at an issue"),
     ("rejoin, mean", "issues of the group from a split to its own rejoin"),
@@ -98,7 +105,7 @@ fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
         sign(row.verdict)
     );
     let Some(stats) = &row.stats else {
-        out.push_str("<td class=\"n\">–</td>".repeat(8 + usize::from(timed)).as_str());
+        out.push_str("<td class=\"n\">–</td>".repeat(9 + usize::from(timed)).as_str());
         out.push_str("</tr>\n");
         return;
     };
@@ -108,16 +115,17 @@ fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
     let cell = |n: u64| if n > 0 { grouped(n) } else { "–".to_owned() };
     let _ = write!(
         out,
-        "<td class=\"n\" data-key=\"inst_executed\">{}</td><td class=\"n\" data-key=\"divergence_impact_factor\">{}</td>\
+        "<td class=\"n useful\" data-key=\"useful_lane_efficiency\">{}</td><td class=\"n\" data-key=\"inst_executed\">{}</td><td class=\"n\" data-key=\"divergence_impact_factor\">{}</td>\
          <td class=\"n\" data-key=\"warp_execution_efficiency\">{efficiency:.1}</td><td class=\"n\">{} / {}</td>\
          <td class=\"n\" data-key=\"max_divergence_depth\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\" data-key=\"state_bits\">{}</td>",
+        row.useful.map_or("–".to_owned(), |useful| format!("{useful:.1}")),
         grouped(counts.slots.issues()),
         factor.map_or("–".to_owned(), |f| format!("{f:.2}")),
         grouped(counts.divergent_branches),
         grouped(counts.branches),
         row.max_divergence_depth(),
-        if row.times.rejoined > 0 { format!("{:.1}", row.times.mean) } else { "–".to_owned() },
-        if row.times.rejoined > 0 { grouped(row.times.p99) } else { "–".to_owned() },
+        row.times.mean.map_or("–".to_owned(), |mean| format!("{mean:.1}")),
+        row.times.p99.map_or("–".to_owned(), grouped),
         cell(stats.state_bits),
     );
     if timed {

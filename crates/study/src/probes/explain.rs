@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use lab::show::paragraph;
 use lab::stats::slots_json;
 use machines::probe::{EventSink, LaunchStart, Place, Probe, WORDS};
 use serde_json::{Value, json};
 use simt::observe::{Branch, Events, Issue};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 
+use super::branches::BranchTable;
 use crate::slot_columns::{Column, SLOTS};
+use crate::source_texts::SourceTexts;
 
 /// The probe of lost lane slots.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +83,7 @@ impl LostSlots {
         self.fold_launch();
         let text = self.text.into_iter().collect();
         let source = self.source.into_iter().collect();
-        Explanation { total: self.total, text, source }
+        Explanation { total: self.total, text, source, branches: BranchTable::default() }
     }
 }
 
@@ -125,14 +128,78 @@ pub struct Explanation {
     pub text: Vec<(Option<u32>, LineLosses)>,
     /// By file and line of the source.
     pub source: Vec<((Arc<str>, u32), LineLosses)>,
+    /// The cost of each branch.
+    pub branches: BranchTable,
 }
+
+const BRANCH_LEGEND: &str = "lost%: slots lost on another path because lanes parted at the branch, of all that is lost. jumping, falling: lanes each way, summed. never: splits that did not rejoin. predicate: issues that running its region as predicated code would save.";
 
 /// The columns of lost slots: all but the first, of lanes that were on.
 fn columns() -> impl Iterator<Item = &'static Column> {
     SLOTS.iter().skip(1)
 }
 
+/// Branches that are listed.
+const SHOWN_BRANCHES: usize = 8;
+
 impl Explanation {
+    /// Replaces the instruction of each source line by the line itself, where its file can be read.
+    pub(crate) fn name_source_lines(&mut self, texts: &mut SourceTexts) {
+        for ((file, line), losses) in &mut self.source {
+            if let Some(text) = texts.line(file, *line) {
+                losses.text = text.trim().into();
+            }
+        }
+    }
+
+    /// Renders the branches that cost most.
+    fn branch_table(&self, out: &mut String) {
+        let table = &self.branches;
+        if table.branches.is_empty() {
+            return;
+        }
+        out.push_str("\nby branch\n");
+        let _ = writeln!(
+            out,
+            "{:>7} {:>9} {:>9} {:>10} {:>10} {:>6} {:>9}  rejoined",
+            "lost%", "executed", "divergent", "jumping", "falling", "never", "predicate"
+        );
+        let all = lost(&self.total).max(1) as f64;
+        let by_cost = table.by_cost();
+        for branch in by_cost.iter().take(SHOWN_BRANCHES) {
+            let saves = branch.predicated_saves.map_or("-".to_owned(), |n| format!("{n:+}"));
+            let rejoined = branch.rejoined.iter().take(2).map(|(place, n)| {
+                let line = place.line.map_or("-".to_owned(), |line| line.to_string());
+                format!("line {line} x{n}")
+            });
+            let _ = writeln!(
+                out,
+                "{:>7.1} {:>9} {:>9} {:>10} {:>10} {:>6} {saves:>9}  {}",
+                100.0 * branch.lost as f64 / all,
+                branch.executed,
+                branch.divergent,
+                branch.jumping,
+                branch.falling,
+                branch.never,
+                rejoined.collect::<Vec<_>>().join(", ")
+            );
+            let text = format!("{}: {}", branch.place.describe(), branch.place.text);
+            paragraph(out, "        ", &text);
+        }
+        if by_cost.len() > SHOWN_BRANCHES {
+            let rest: u64 = by_cost.iter().skip(SHOWN_BRANCHES).map(|b| b.lost).sum();
+            let more = by_cost.len() - SHOWN_BRANCHES;
+            let _ = writeln!(out, "{more} more branches: {:.1}%", 100.0 * rest as f64 / all);
+        }
+        let other = table.unattributed();
+        if other > 0 {
+            let share = 100.0 * other as f64 / all;
+            let _ =
+                writeln!(out, "no branch: {share:.1}% (calls, returns, sides that met in part)");
+        }
+        paragraph(out, "", BRANCH_LEGEND);
+    }
+
     /// Renders the causes as text, then the `most` lines of text and of source with the highest
     /// losses.
     #[must_use]
@@ -155,6 +222,7 @@ impl Explanation {
             .text
             .iter()
             .map(|(line, l)| (line.map_or_else(|| "-".to_owned(), |n| n.to_string()), l));
+        self.branch_table(&mut out);
         out.push_str("\nby line of the program's text\n");
         self.table(&mut out, text.collect(), most);
         if !self.source.is_empty() {
@@ -239,6 +307,7 @@ impl Explanation {
             "slots_masked_off": masked,
             "text": text,
             "source": source,
+            "by_branch": self.branches.to_json(),
         })
     }
 }

@@ -57,23 +57,24 @@ impl Histogram {
     fn times(&self, open: u64) -> ReconvergenceTimes {
         let rejoined: u64 = self.times.values().sum();
         let sum: u128 = self.times.iter().map(|(t, n)| u128::from(*t) * u128::from(*n)).sum();
-        let mean = if rejoined == 0 { 0.0 } else { sum as f64 / rejoined as f64 };
+        let mean = (rejoined > 0).then(|| sum as f64 / rejoined as f64);
         let never = self.never + open;
         ReconvergenceTimes { rejoined, never, mean, p50: self.quantile(50), p99: self.quantile(99) }
     }
 
-    /// Returns the smallest time that at least `percent` of the splits do not exceed.
-    fn quantile(&self, percent: u64) -> u64 {
+    /// Returns the smallest time that at least `percent` of the splits do not exceed; `None` if
+    /// none rejoined.
+    fn quantile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.times.values().sum();
         let rank = all.saturating_mul(percent).div_ceil(100).max(1);
         let mut below = 0;
         for (&time, &n) in &self.times {
             below += n;
             if below >= rank {
-                return time;
+                return Some(time);
             }
         }
-        0
+        None
     }
 }
 

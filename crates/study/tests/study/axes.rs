@@ -14,7 +14,7 @@ fn compared(path: &str) -> Comparison {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(path);
     let mut sources = SourceMap::new();
     let parts = JobParts::from_launch_file(&file, None, &mut sources).expect("reads");
-    let mut job = Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready");
+    let job = Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready");
     let plan = Plan {
         mechanisms: job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
@@ -22,8 +22,10 @@ fn compared(path: &str) -> Comparison {
         settings: default_settings(job.machine()),
         star: true,
         record_views: true,
+        profiles: Vec::new(),
+        jobs: 0,
     };
-    compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends")
+    compare(&job, &plan, &mut Unmonitored).expect("begins").expect("ends")
 }
 
 fn row<'c>(comparison: &'c Comparison, name: &str) -> &'c study::divergence::Row {

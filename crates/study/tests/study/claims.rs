@@ -120,13 +120,14 @@ fn analyses(mechanism: &str) -> u64 {
     }
 }
 
-fn study_splits(job: &mut Job, mechanism: &str) -> (SplitCounts, u64) {
+fn study_splits(job: &Job, mechanism: &str) -> (SplitCounts, u64) {
     let variant = Variant {
         mechanism: mechanism.to_owned(),
         warp_size: WARP,
         order: None,
         options: Vec::new(),
         limit: Some(1 << 24),
+        default_knobs: false,
     };
     let (mut earliest, mut added) = (MissedRejoins::default(), Added::default());
     let mut monitor = Unmonitored;
@@ -147,7 +148,7 @@ fn measure() -> Vec<(String, Measured)> {
     let mut all: Vec<(String, Measured)> =
         names.iter().map(|n| (n.clone(), Measured::default())).collect();
     for kernel in KERNELS {
-        let mut job = job(kernel);
+        let job = job(kernel);
         let plan = Plan {
             mechanisms: names.clone(),
             warp_sizes: vec![WARP],
@@ -155,8 +156,10 @@ fn measure() -> Vec<(String, Measured)> {
             settings: vec![Vec::new()],
             star: false,
             record_views: false,
+            profiles: Vec::new(),
+            jobs: 0,
         };
-        let compared = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
+        let compared = compare(&job, &plan, &mut Unmonitored).expect("begins").expect("ends");
         let graph: u64 = compared
             .kernels
             .iter()
@@ -166,7 +169,7 @@ fn measure() -> Vec<(String, Measured)> {
             .sum();
         for (row, (_, measured)) in compared.rows.iter().zip(&mut all) {
             if !matches!(row.verdict, Verdict::Unsupported) {
-                let splits = study_splits(&mut job, &row.mechanism);
+                let splits = study_splits(&job, &row.mechanism);
                 measured.add(kernel, row, splits, graph);
             }
         }

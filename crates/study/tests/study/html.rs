@@ -55,7 +55,7 @@ fn compared_under(mechanisms: &[&str], name: &str, kernel: &str, block: u32) -> 
     let file = sources.add("launch.toml", text.as_str());
     let read = LaunchFile::parse(&text, file).expect("is a launch file");
     let parts = JobParts::from_parsed(read, &folder).expect("names a machine");
-    let mut job = Job::prepare(parts, &Settings::default(), &mut sources)
+    let job = Job::prepare(parts, &Settings::default(), &mut sources)
         .unwrap_or_else(|found| panic!("{:?}", found.iter().collect::<Vec<_>>()));
     let plan = Plan {
         mechanisms: mechanisms.iter().map(|&m| m.to_owned()).collect(),
@@ -64,8 +64,10 @@ fn compared_under(mechanisms: &[&str], name: &str, kernel: &str, block: u32) -> 
         settings: vec![Vec::new()],
         star: false,
         record_views: true,
+        profiles: Vec::new(),
+        jobs: 0,
     };
-    let comparison = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
+    let comparison = compare(&job, &plan, &mut Unmonitored).expect("begins").expect("ends");
     (job, comparison)
 }
 

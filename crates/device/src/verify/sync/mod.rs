@@ -83,6 +83,7 @@ pub(super) fn notes(case: &Case, job: &mut Job, monitor: &mut dyn LaunchMonitor)
             order: None,
             options: Vec::new(),
             limit: Some(LIMIT),
+            default_knobs: false,
         };
         let end = match job.run_variant(&variant, monitor) {
             Ok(run) => match run.ends.last() {

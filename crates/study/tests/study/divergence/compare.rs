@@ -13,20 +13,18 @@ use study::divergence::{
 
 use crate::divergence::common::{bundled, ir};
 
-pub(crate) fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -> Comparison {
+pub(crate) fn compared(job: &Job, mechanisms: &[&str], warp_sizes: &[u64]) -> Comparison {
     let plan = Plan {
         mechanisms: mechanisms.iter().map(|&m| m.to_owned()).collect(),
         warp_sizes: warp_sizes.to_vec(),
-        order: None,
-        record_views: false,
         settings: vec![Vec::new()],
-        star: false,
+        ..Plan::default()
     };
     compare(job, &plan, &mut Unmonitored).expect("begins").expect("is not interrupted")
 }
 
 fn row<'c>(comparison: &'c Comparison, mechanism: &str, warp_size: u64) -> &'c Row {
-    let mut rows = comparison.rows.iter();
+    let mut rows = comparison.rows.iter().chain(&comparison.unsupported);
     rows.find(|r| r.mechanism == mechanism && r.warp_size == warp_size).expect("a row")
 }
 
@@ -69,11 +67,8 @@ args = [\"&out\"]
 
 #[test]
 fn a_diamond_by_hand() {
-    let comparison = compared(
-        &mut ir("diamond", DIAMOND, ONE_WARP),
-        &["ipdom", "min-pc", "barrier-only"],
-        &[32],
-    );
+    let comparison =
+        compared(&ir("diamond", DIAMOND, ONE_WARP), &["ipdom", "min-pc", "barrier-only"], &[32]);
     for mechanism in ["ipdom", "min-pc"] {
         let row = row(&comparison, mechanism, 32);
         assert_eq!((row.verdict, row.equal), (Verdict::Ok, Some(true)));
@@ -83,7 +78,7 @@ fn a_diamond_by_hand() {
         assert_eq!(stats.counts.slots.active(), 32 * 8 + 22 * 2 + 10 * 4);
         assert_eq!((stats.counts.divergent_branches, stats.counts.divergent_paths), (1, 2));
         assert_eq!((row.times.rejoined, row.times.never), (1, 0));
-        assert_eq!((row.times.mean, row.times.p50, row.times.p99), (6.0, 6, 6));
+        assert_eq!((row.times.mean, row.times.p50, row.times.p99), (Some(6.0), Some(6), Some(6)));
         assert_eq!(row.impact.divergence_impact_factor, Some(1.0));
     }
     // No paths merge: the four instructions after the branch are issued twice.
@@ -96,7 +91,7 @@ fn a_diamond_by_hand() {
 #[test]
 fn a_lock_released_after_the_loop_hangs_where_lanes_wait_for_each_other() {
     let mechanisms = ["serial", "ipdom", "min-pc", "max-pc", "uniform"];
-    let comparison = compared(&mut bundled("spinlock/textbook.toml"), &mechanisms, &[32]);
+    let comparison = compared(&bundled("spinlock/textbook.toml"), &mechanisms, &[32]);
     let verdict = |m| row(&comparison, m, 32).verdict;
     assert_eq!(verdict("serial"), Verdict::Ok);
     assert_eq!(verdict("ipdom"), Verdict::Hang);
@@ -105,7 +100,7 @@ fn a_lock_released_after_the_loop_hangs_where_lanes_wait_for_each_other() {
     let report = row(&comparison, "ipdom", 32).report.as_ref().expect("says why");
     assert!(report.notes.iter().any(|n| n.contains("lanes")), "{report:?}");
     assert_eq!(row(&comparison, "ipdom", 32).equal, None);
-    assert!(to_text(&comparison).contains("ipdom at W = 32: hang"));
+    assert!(to_text(&comparison).contains("hang: ipdom, W = 32"));
 }
 
 /// Odd lanes take another path; each lane then writes the mask of lanes that run with it.
@@ -143,7 +138,7 @@ fn an_atomic_whose_old_value_is_not_read_exposes_nothing() {
 
 #[test]
 fn instructions_that_expose_the_schedule_are_named() {
-    let comparison = compared(&mut ir("active", ACTIVE, ONE_WARP), &["ipdom", "serial"], &[32, 8]);
+    let comparison = compared(&ir("active", ACTIVE, ONE_WARP), &["ipdom", "serial"], &[32, 8]);
     assert!(comparison.sound());
     for size in [32, 8] {
         assert_eq!(row(&comparison, "serial", size).verdict, Verdict::Ok);
@@ -158,11 +153,12 @@ fn instructions_that_expose_the_schedule_are_named() {
 
 #[test]
 fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
-    let mut job = bundled("switch32/launch.toml");
+    let job = bundled("switch32/launch.toml");
     let all: Vec<String> = job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let comparison = compared(&mut job, &all, &[16, 32]);
-    assert_eq!(comparison.rows.len(), 2 * all.len());
+    let comparison = compared(&job, &all, &[16, 32]);
+    assert_eq!(comparison.rows.len() + comparison.unsupported.len(), 2 * all.len());
+    assert_eq!(comparison.unsupported.len(), 2, "uniform");
     for row in &comparison.rows {
         // `basic` uses an unsound rejoin point in this kernel, but its results are correct.
         let expected = match row.mechanism.as_str() {
@@ -198,11 +194,12 @@ fn the_json_matches_its_schema() {
         (bundled("spinlock/textbook.toml"), ["ipdom", "uniform", "serial"]),
         (ir("active_json", ACTIVE, ONE_WARP), ["ipdom", "serial", "max-pc"]),
     ];
-    for (mut job, mechanisms) in jobs {
-        let report = to_json(&compared(&mut job, &mechanisms, &[32]));
+    for (job, mechanisms) in jobs {
+        let report = to_json(&compared(&job, &mechanisms, &[32]));
         let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");
-        assert_eq!(report["rows"].as_array().map(Vec::len), Some(3));
+        let count = |key: &str| report[key].as_array().map_or(0, Vec::len);
+        assert_eq!(count("rows") + count("unsupported"), 3);
     }
 }
 
@@ -211,7 +208,7 @@ fn the_json_matches_its_schema() {
 /// right about a loop's branch.
 #[test]
 fn basic_is_unsound_where_lanes_jump_forward() {
-    let comparison = compared(&mut ir("basic", DIAMOND, ONE_WARP), &["basic"], &[32]);
+    let comparison = compared(&ir("basic", DIAMOND, ONE_WARP), &["basic"], &[32]);
     let found = row(&comparison, "basic", 32);
     assert_eq!((found.verdict, found.equal), (Verdict::Unsound, Some(true)));
     assert_eq!(found.report.as_ref().map(|r| r.code), Some("compare::rejoin"));
@@ -221,8 +218,8 @@ fn basic_is_unsound_where_lanes_jump_forward() {
         Some((18, 1))
     );
     assert!(comparison.sound());
-    let mut job = bundled("divergence/trip_count/launch.toml");
-    let comparison = compared(&mut job, &["basic"], &[32]);
+    let job = bundled("divergence/trip_count/launch.toml");
+    let comparison = compared(&job, &["basic"], &[32]);
     assert_eq!(row(&comparison, "basic", 32).verdict, Verdict::Ok);
 }
 

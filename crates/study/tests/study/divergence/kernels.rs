@@ -59,7 +59,7 @@ fn every_bundled_kernel_under_every_mechanism() {
     assert!(files.len() > 40, "{}", files.len());
     for file in files {
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-        let mut job = bundled(&name);
+        let job = bundled(&name);
         let known = job.machine().mechanisms;
         let mechanisms = known.iter().map(|m| m.name.to_owned()).collect();
         let plan = Plan {
@@ -69,8 +69,10 @@ fn every_bundled_kernel_under_every_mechanism() {
             settings: vec![Vec::new()],
             star: false,
             record_views: false,
+            profiles: Vec::new(),
+            jobs: 0,
         };
-        let found = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
+        let found = compare(&job, &plan, &mut Unmonitored).expect("begins").expect("ends");
         for row in &found.rows {
             let slots = row.stats.as_ref().is_none_or(|s| s.counts.slots.identity_holds());
             assert!(slots && allowed(row), "{name} under {}: {:?}", row.mechanism, row.verdict);

@@ -8,13 +8,14 @@ use simt::observe::AccessKind;
 use crate::divergence::common::{bundled, ir};
 
 /// Returns the races of a run, and whether all memory was followed.
-fn races(job: &mut Job, mechanism: &str, warp_size: u64) -> (Vec<Race>, bool) {
+fn races(job: &Job, mechanism: &str, warp_size: u64) -> (Vec<Race>, bool) {
     let variant = Variant {
         mechanism: mechanism.to_owned(),
         warp_size,
         order: None,
         options: Vec::new(),
         limit: Some(1 << 22),
+        default_knobs: false,
     };
     let mut probe = Races::default();
     let mut monitor = Unmonitored;
@@ -75,10 +76,10 @@ entry:
 
 fn all(name: &str, body: &str, launch: &str) -> Vec<Vec<Race>> {
     let text = kernel(body);
-    let mut job = ir(name, &text, launch);
+    let job = ir(name, &text, launch);
     let runs = [("serial", 32), ("ipdom", 32), ("min-pc", 8), ("serial", 64)];
     let run = |(mechanism, width): &(&str, u64)| {
-        let (found, complete) = races(&mut job, mechanism, *width);
+        let (found, complete) = races(&job, mechanism, *width);
         assert!(complete, "{name}");
         found
     };
@@ -214,7 +215,7 @@ fn messages_need_release_and_acquire() {
 #[test]
 fn bundled_kernels_that_synchronise_do_not_race() {
     for path in ["reduce", "scan", "bitonic_sort", "sgemm_tiled", "transpose", "match_any"] {
-        let (found, _) = races(&mut bundled(&format!("{path}/launch.toml")), "ipdom", 32);
+        let (found, _) = races(&bundled(&format!("{path}/launch.toml")), "ipdom", 32);
         assert!(found.is_empty(), "{path}: {found:?}");
     }
 }

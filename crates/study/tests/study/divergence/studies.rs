@@ -20,14 +20,15 @@ fn variant(mechanism: &str, warp_size: u64) -> Variant {
         order: None,
         options: Vec::new(),
         limit: None,
+        default_knobs: false,
     }
 }
 
 #[test]
 fn each_side_of_a_diamond_loses_the_lanes_of_the_other() {
-    let mut job = ir("explain", DIAMOND, ONE_WARP);
+    let job = ir("explain", DIAMOND, ONE_WARP);
     let (run, explanation) =
-        explain(&mut job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
+        explain(&job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
     let total = run.total();
     assert_eq!(explanation.total, total.counts.slots);
     let lost: u64 = explanation.text.iter().map(|(_, line)| line.lost()).sum();
@@ -45,9 +46,9 @@ fn each_side_of_a_diamond_loses_the_lanes_of_the_other() {
 
 #[test]
 fn a_line_table_yields_losses_by_source_line() {
-    let mut job = bundled("collatz/launch.toml");
+    let job = bundled("collatz/launch.toml");
     let (run, explanation) =
-        explain(&mut job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
+        explain(&job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
     assert_eq!(explanation.total, run.total().counts.slots);
     assert!(
         explanation
@@ -61,9 +62,9 @@ fn a_line_table_yields_losses_by_source_line() {
 
 #[test]
 fn two_mechanisms_differ_where_one_merges() {
-    let mut job = ir("diff", DIAMOND, ONE_WARP);
+    let job = ir("diff", DIAMOND, ONE_WARP);
     let variants = [variant("ipdom", 32), variant("barrier-only", 32)];
-    let diff = diff(&mut job, &variants, &mut Unmonitored).expect("begins");
+    let diff = diff(&job, &variants, &mut Unmonitored).expect("begins");
     assert!(diff.complete);
     let difference = diff.difference.as_ref().expect("they part");
     // Four issues before the branch and one whole side are the same; then they differ.
@@ -78,9 +79,9 @@ fn two_mechanisms_differ_where_one_merges() {
 
 #[test]
 fn equal_mechanisms_have_no_difference() {
-    let mut job = ir("diff_same", DIAMOND, ONE_WARP);
+    let job = ir("diff_same", DIAMOND, ONE_WARP);
     let variants = [variant("ipdom", 32), variant("ipdom", 32)];
-    let diff = diff(&mut job, &variants, &mut Unmonitored).expect("begins");
+    let diff = diff(&job, &variants, &mut Unmonitored).expect("begins");
     assert!(diff.difference.is_none() && diff.complete);
     assert!(diff.to_text().starts_with("ipdom and ipdom issue the same"));
 }
@@ -107,8 +108,8 @@ fn launches_of_one_program_share_its_places_and_leave_other_kernels_out() {
     let kernels = format!("{DIAMOND}{}", others.concat());
     let launch = &ONE_WARP[ONE_WARP.find("[[launch]]").expect("a launch")..];
     let launches = format!("{ONE_WARP}{launch}{}", launch.replace("\"k\"", "\"b\""));
-    let mut job = ir("shared_places", &kernels, &launches);
-    let mut places = |mechanism: &str| {
+    let job = ir("shared_places", &kernels, &launches);
+    let places = |mechanism: &str| {
         let mut probe = PlacesOfLaunches::default();
         let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut probe };
         let run = job.run_variant(&variant(mechanism, 32), &mut monitor).expect("begins");
@@ -137,8 +138,8 @@ fn a_backslash_of_an_instruction_is_kept_in_a_graph() {
 
 #[test]
 fn a_trace_is_json_whose_slices_cover_all_issues() {
-    let mut job = ir("trace", DIAMOND, ONE_WARP);
-    let traced = trace(&mut job, &variant("ipdom", 32), 1000, &mut Unmonitored).expect("begins");
+    let job = ir("trace", DIAMOND, ONE_WARP);
+    let traced = trace(&job, &variant("ipdom", 32), 1000, &mut Unmonitored).expect("begins");
     let (run, text, complete) = traced;
     assert!(complete);
     let value: serde_json::Value = serde_json::from_str(&text).expect("is JSON");
@@ -152,9 +153,9 @@ fn a_trace_is_json_whose_slices_cover_all_issues() {
     assert!(masks.contains(&"0x3ff") && masks.contains(&"0xfffffc00"), "{masks:?}");
     assert_eq!(events.iter().filter(|e| e["ph"] == "M").count(), 2);
     // A trace that has room for each event, and for none more, is complete.
-    let full = trace(&mut job, &variant("ipdom", 32), 4, &mut Unmonitored).expect("begins");
+    let full = trace(&job, &variant("ipdom", 32), 4, &mut Unmonitored).expect("begins");
     assert!(full.2 && full.1 == text);
-    let cut = trace(&mut job, &variant("ipdom", 32), 3, &mut Unmonitored).expect("begins");
+    let cut = trace(&job, &variant("ipdom", 32), 3, &mut Unmonitored).expect("begins");
     assert!(!cut.2 && cut.1.contains("\"complete\":false"));
     assert!(serde_json::from_str::<serde_json::Value>(&cut.1).is_ok());
 }

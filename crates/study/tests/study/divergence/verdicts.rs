@@ -43,7 +43,7 @@ one:
 /// warnings.
 fn study(name: &str, text: &str, mechanism: &str) -> (Option<String>, Verdict, usize) {
     let launch = ONE_WARP.replace("block = [32]", "block = [4]");
-    let comparison = compared(&mut ir(name, text, &launch), &[mechanism], &[32]);
+    let comparison = compared(&ir(name, text, &launch), &[mechanism], &[32]);
     let row = &comparison.rows[0];
     (row.sentence.clone(), row.verdict, comparison.warnings.len())
 }
@@ -83,7 +83,7 @@ fn a_deadlock_names_both_barriers() {
 
 #[test]
 fn a_hang_names_the_schedule_that_replays_it() {
-    let comparison = compared(&mut bundled("spinlock/textbook.toml"), &["ipdom"], &[8]);
+    let comparison = compared(&bundled("spinlock/textbook.toml"), &["ipdom"], &[8]);
     let report = comparison.rows[0].report.as_ref().expect("a report");
     let schedule = report.notes.iter().find(|n| n.starts_with("the schedule: "));
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_hang_names_the_schedule_that_replays_it() {
     assert!(text.contains("before running") && text.contains("spin on what lane 0"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
     // The explanation is accurate: another run hangs after the same issues.
-    let again = compared(&mut bundled("spinlock/textbook.toml"), &["ipdom"], &[8]);
+    let again = compared(&bundled("spinlock/textbook.toml"), &["ipdom"], &[8]);
     assert_eq!(again.rows[0].stats, comparison.rows[0].stats);
 }
 
