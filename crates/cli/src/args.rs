@@ -1,6 +1,7 @@
 //! The command line's grammar.
 
 pub(crate) mod device;
+pub(crate) mod sweep;
 
 use std::path::PathBuf;
 
@@ -43,7 +44,11 @@ pub(crate) enum Command {
     Explore(Box<Explore>),
     /// Run under every convergence mechanism: one table, results held against serial execution
     Compare(Box<Compare>),
-    /// Show where lanes are lost: by cause, by line
+    /// Run suites of kernels under mechanisms, widths, orders, profiles and options, to tables and
+    /// plots
+    #[command(after_long_help = sweep::HELP)]
+    Sweep(Box<sweep::Sweep>),
+    /// Show where lanes are lost: by cause, by branch, by line
     Explain(Box<Explain>),
     /// Find the first issue at which two mechanisms part
     Diff(Box<Diff>),
@@ -251,6 +256,10 @@ pub(crate) struct Run {
     /// Lanes of an issue group
     #[arg(long, value_name = "N")]
     pub(crate) warp_size: Option<String>,
+    /// Side of a divergent branch that runs first, where the mechanism asks: taken, fallthrough,
+    /// minority, majority
+    #[arg(long, value_name = "NAME")]
+    pub(crate) order: Option<String>,
     /// Engine that runs the launches, of machines that have several
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
@@ -321,6 +330,7 @@ impl Run {
             subject: subject.clone(),
             mechanism: None,
             warp_size: None,
+            order: None,
             engine: EngineName::Fast,
             simd: None,
             jobs: None,
@@ -560,6 +570,13 @@ pub(crate) struct Compare {
     /// it for combinations
     #[arg(long = "axis", value_name = "NAME[=V,V,..]")]
     pub(crate) axes: Vec<String>,
+    /// Models of real machines such as pascal,turing,gcn; `simtlab machines` lists them. Alone they
+    /// are all that is compared
+    #[arg(long, value_name = "all|A,B,..")]
+    pub(crate) profiles: Option<String>,
+    /// Rows that run at once; by default as many as the host has cores. Only time depends on it
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
     /// Write a report that opens in any browser, without a network (docs/compare.md); `-` writes it
     /// to standard output
     #[arg(long, value_name = "FILE")]

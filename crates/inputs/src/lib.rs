@@ -13,6 +13,7 @@ pub mod kernel;
 pub mod launch;
 pub mod limits;
 pub mod npy;
+pub mod suite;
 pub mod tolerance;
 mod toml_reader;
 

@@ -14,6 +14,7 @@ mod predicate;
 mod ptxas;
 mod run;
 mod study;
+mod sweep;
 mod target;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Bench(bench) => bench::bench(&bench, out),
         Command::Explore(args) => explore::explore(&args, out),
         Command::Compare(compare) => compare::compare(&compare, out),
+        Command::Sweep(args) => sweep::sweep(&args, out),
         Command::Explain(explain) => study::explain(&explain, out),
         Command::Diff(diff) => study::diff(&diff, out),
         Command::Trace(trace) => study::trace(&trace, out),
@@ -119,6 +121,9 @@ fn machines(out: &mut Out) -> Exit {
         for (index, mechanism) in mechanisms.iter().enumerate() {
             let default = if index == 0 { " (default)" } else { "" };
             out.text(&format!("  {:<width$}  {}{default}\n", mechanism.name, mechanism.about));
+        }
+        for profile in machine.profiles {
+            out.text(&format!("  profile {}: {}\n", profile.name, profile.about));
         }
         let options = machine.options.concat();
         let width = options.iter().map(|o| o.name.len()).max().unwrap_or(0);

@@ -8,3 +8,4 @@ mod explore;
 mod linx;
 mod process;
 mod report;
+mod sweep;
