@@ -143,14 +143,15 @@ impl Variations {
             settings: divergence::default_settings(machine),
             star: true,
             record_views: self.report,
+            ..Plan::default()
         })
     }
 }
 
-fn compare(mut job: Job, variations: &Variations, places: &Places) -> Result<Compared, At> {
+fn compare(job: Job, variations: &Variations, places: &Places) -> Result<Compared, At> {
     let plan = variations.plan(&job, places).map_err(|finding| At::Findings(one(finding)))?;
     let mut signals = Signals::new();
-    let compared = divergence::compare(&mut job, &plan, &mut signals).map_err(At::Findings)?;
+    let compared = divergence::compare(&job, &plan, &mut signals).map_err(At::Findings)?;
     let Some(compared) = compared else { return Err(At::Raised(signals.raised)) };
     let report =
         variations.report.then(|| html::to_html(&compared, &PageData::of(&job, &compared)));

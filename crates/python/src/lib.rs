@@ -18,6 +18,7 @@ mod launch;
 mod program;
 mod raise;
 mod signals;
+mod suites;
 
 use pyo3::prelude::*;
 use serde_json::json;
@@ -60,5 +61,11 @@ fn _simtlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compare::compare_program, module)?)?;
     module.add_function(wrap_pyfunction!(explore::explore_file, module)?)?;
     module.add_function(wrap_pyfunction!(explore::explore_program, module)?)?;
+    module.add_class::<suites::SweepStore>()?;
+    module.add_function(wrap_pyfunction!(suites::sweep_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(suites::sweep_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(suites::sweep_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(suites::sweep_run, module)?)?;
+    module.add_function(wrap_pyfunction!(suites::sweep_tables, module)?)?;
     Ok(())
 }

@@ -16,6 +16,7 @@ from ._findings import CheckFinding
 from ._module import Kernel, Module, Parameter, Result, run
 from ._simtlab import __version__
 from ._stats import Stats
+from ._sweep import Sweep, sweep
 
 __all__ = [
     "CheckFinding",
@@ -39,6 +40,7 @@ __all__ = [
     "SimtlabError",
     "Stats",
     "Stopped",
+    "Sweep",
     "__version__",
     "array",
     "capture",
@@ -49,5 +51,6 @@ __all__ = [
     "mechanisms",
     "metrics",
     "run",
+    "sweep",
     "zeros",
 ]
