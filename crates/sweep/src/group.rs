@@ -180,9 +180,7 @@ fn job_digest(job: &Job) -> String {
     let program = read_input(job.module_path(), MAX_PROGRAM_BYTES, None).unwrap_or_default();
     hash.field(&program);
     match job.bound_launches() {
-        Ok(launches) => {
-            launches.iter().for_each(|launch| hash.field(format!("{launch:?}").as_bytes()))
-        }
+        Ok(launches) => hash.field(format!("{launches:?}").as_bytes()),
         Err(found) => hash.field(first_message(&found).as_bytes()),
     }
     for (name, array) in job.inputs() {

@@ -283,7 +283,10 @@ fn launch_files(
         for pattern in &table.paths {
             let all = matches(folder, pattern, found);
             let kept = all.iter().filter(|path| !excluded.contains(path));
-            let kept: Vec<&PathBuf> = kept.filter(|path| path.is_file()).collect();
+            // A wildcard may match other files, too.
+            let launch =
+                |path: &&PathBuf| path.is_file() && path.extension().is_some_and(|e| e == "toml");
+            let kept: Vec<&PathBuf> = kept.filter(launch).collect();
             if kept.is_empty() {
                 let message = format!("no launch file matches `{}`", pattern.value);
                 let finding = Diagnostic::error("suite::paths", message).at(pattern.span, "");
