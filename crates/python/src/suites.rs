@@ -3,7 +3,7 @@
 //! The package's Python half gives tasks to executors; a task is a group of a suite and some of its
 //! cells, and gives rows as lines. Rows come to one [`SweepStore`], which keeps each once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use isa::{Diagnostic, SourceMap};
@@ -21,7 +21,7 @@ fn refused(error: &StoreError) -> Trouble {
     Trouble::Launch(one(finding), SourceMap::new())
 }
 
-fn load(path: &PathBuf) -> Result<Suite, Trouble> {
+fn load(path: &Path) -> Result<Suite, Trouble> {
     let mut sources = SourceMap::new();
     Suite::load(path, None, &mut sources).map_err(|found| Trouble::Launch(found, sources))
 }
