@@ -70,8 +70,8 @@ impl Context {
         })
     }
 
-    /// Returns the stop of a library's function whose access to device memory was refused. `None` if
-    /// the error is not one of an access.
+    /// Returns the stop of a library's function whose access to device memory was refused. `None`
+    /// if the error is not one of an access.
     #[must_use]
     pub fn stop_of_library(&self, function: &str, error: ContextError) -> Option<Stop> {
         let ContextError::Access(access) = error else { return None };

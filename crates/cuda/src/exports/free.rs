@@ -164,9 +164,9 @@ pub extern "C" fn simtlab_host_work(operator: Ptr, calls: u64, nanoseconds: u64)
 }
 
 /// Copies rows of device memory for a library on top of this one, to the host, or from it if
-/// `store` is not 0: `height` rows of `width` bytes, `pitch` bytes apart, without gaps on the host. With a
-/// null `host`, checks the access alone. `function` is the name of the library's function, to which
-/// a refused access belongs; the status is then -1. Not part of CUDA's interface.
+/// `store` is not 0: `height` rows of `width` bytes, `pitch` bytes apart, without gaps on the host.
+/// With a null `host`, checks the access alone. `function` is the name of the library's function,
+/// to which a refused access belongs; the status is then -1. Not part of CUDA's interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_transfer(
     function: Ptr,
