@@ -454,7 +454,7 @@ def mixed_types(rng):
 @family
 def rotations(rng):
     kind, dtype = letter(rng, "SD")
-    numbers = values(rng, 4, dtype) * 10.0 ** rng.integers(-3, 4)
+    numbers = (values(rng, 4, dtype) * 10.0 ** rng.integers(-3, 4)).astype(dtype)
     numbers[rng.random(4) < 0.1] = 0
     a, b, cos, sin = (numbers[i : i + 1].copy() for i in range(4))
     call(f"cublas{kind}rotg_v2", blas, a, b, cos, sin)
