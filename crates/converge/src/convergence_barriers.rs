@@ -32,6 +32,7 @@ use crate::event::{Event, SyncOp};
 use crate::lanes::{Group, Ids, count, image, position};
 use crate::mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Start};
 use crate::plan::Plan;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 
 /// Its name in the catalogue.
@@ -311,6 +312,21 @@ impl<const N: usize> Mechanism<N> for ConvergenceBarriers<N> {
         let waiting = self.waiting.iter().map(|w| &w.group);
         let all = self.paths.iter().rev().chain(waiting).chain(&self.parked);
         out.extend(all.map(|g| g.path(self.depth(&g.lanes))));
+    }
+
+    fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        let row = |what: String, pc, rejoin, lanes| MechanismRow { what, pc, rejoin, lanes };
+        for &b in &self.set {
+            let lanes = self.participants[b as usize];
+            out.push(row(format!("barrier {b}"), None, None, lanes));
+        }
+        for w in &self.waiting {
+            let what = format!("waits for barrier {}", w.barrier);
+            out.push(row(what, Some(w.group.pc), Some(w.next), w.group.lanes));
+        }
+        let plain = |what: &str, g: &Group<N>| row(what.to_owned(), Some(g.pc), None, g.lanes);
+        out.extend(self.parked.iter().map(|g| plain("parked", g)));
+        out.extend(self.paths.iter().map(|g| plain("path", g)));
     }
 
     fn charges(&self) -> Charges {

@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::plan::{Layout, Plan, Priorities};
 pub use simt::counts::Charges;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 use thiserror::Error;
 
@@ -203,6 +204,19 @@ pub trait Mechanism<const N: usize>: Send {
 
     /// All paths with live lanes, parked ones included, in a stable order. `out` is cleared first.
     fn paths(&self, out: &mut Vec<Path<N>>);
+
+    /// Its state as rows, what runs next last: for people. By default the paths.
+    fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        let mut paths = Vec::new();
+        self.paths(&mut paths);
+        let row = |path: &Path<N>| MechanismRow {
+            what: "path".to_owned(),
+            pc: Some(path.pc),
+            rejoin: None,
+            lanes: path.lanes,
+        };
+        out.extend(paths.iter().rev().map(row));
+    }
 
     /// What it did so far.
     fn charges(&self) -> Charges;

@@ -21,6 +21,7 @@ use crate::event::Event;
 use crate::lanes::{Ids, count, image};
 use crate::mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Start};
 use crate::plan::{Plan, Rejoin};
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 
 /// Its name in the catalogue.
@@ -406,6 +407,22 @@ impl<const N: usize> Mechanism<N> for MultiPath<N> {
                 out.push(Path { id, pc: row.pc, lanes, depth: row.depth + 1 });
             }
         }
+    }
+
+    fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        let rows = self.rows.iter().flatten().map(|row| MechanismRow {
+            what: "reconvergence".to_owned(),
+            pc: Some(row.pc),
+            rejoin: Some(row.pc),
+            lanes: row.lanes,
+        });
+        let splits = self.splits.iter().rev().map(|split| MechanismRow {
+            what: "split".to_owned(),
+            pc: Some(split.pc),
+            rejoin: split.rejoin,
+            lanes: split.lanes,
+        });
+        out.extend(rows.chain(splits));
     }
 
     fn charges(&self) -> Charges {

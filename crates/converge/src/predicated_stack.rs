@@ -21,6 +21,7 @@ use crate::lanes::{count, image};
 use crate::mechanism::{Charges, Knobs, Mechanism, Path, PathId, Refusal, Start};
 use crate::plan::{Plan, Rejoin};
 use crate::stack::Stack;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 
 /// Its name in the catalogue.
@@ -206,6 +207,17 @@ impl<const N: usize> Mechanism<N> for PredicatedStack<N> {
             Path { id: PathId(top.id.0.saturating_add(count(i))), pc, lanes, depth }
         }));
         out.extend(below);
+    }
+
+    fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        self.stack.rows(out);
+        let windows = self.window.iter().flat_map(|window| &window.waiting);
+        out.extend(windows.map(|&(pc, lanes)| MechanismRow {
+            what: "predicated".to_owned(),
+            pc: Some(pc),
+            rejoin: None,
+            lanes,
+        }));
     }
 
     fn charges(&self) -> Charges {

@@ -19,6 +19,7 @@ use crate::lanes::{count, image};
 use crate::lockstep::Lockstep;
 use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};
 use crate::plan::Plan;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 
 /// Its name in the catalogue.
@@ -129,6 +130,21 @@ impl<const N: usize> Mechanism<N> for SplitJoin<N> {
             out.push(at(open.joined, open.had, 2 * depth + 1, depth));
         }
         out.retain(|p| p.lanes.any());
+    }
+
+    fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        let row = |what: &str, pc, lanes| MechanismRow {
+            what: what.to_owned(),
+            pc: Some(pc),
+            rejoin: None,
+            lanes,
+        };
+        for open in &self.open {
+            out.push(row("joined", open.joined, open.had));
+            out.push(row("later", open.behind, open.later));
+        }
+        let running = self.now.paths(self.depth()).into_iter().filter(|path| path.lanes.any());
+        out.extend(running.map(|path| row("path", path.pc, path.lanes)));
     }
 
     fn charges(&self) -> Charges {

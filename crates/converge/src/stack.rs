@@ -18,6 +18,7 @@ use crate::event::Event;
 use crate::lanes::{count, image};
 use crate::mechanism::{Charges, Knobs, Order, Path, PathId, Refusal, Start};
 use crate::plan::Rejoin;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,6 +296,17 @@ impl<const N: usize> Stack<N> {
             let both = [at(e.pc, here - parked), at(e.parked_at, parked)];
             out.extend(both.into_iter().filter(|p| p.lanes.any()));
         }
+    }
+
+    /// The entries, from the bottom.
+    pub(crate) fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        let row = |e: &Entry<N>| MechanismRow {
+            what: if e.calls { "caller" } else { "entry" }.to_owned(),
+            pc: Some(e.pc),
+            rejoin: e.rejoin,
+            lanes: e.lanes,
+        };
+        out.extend(self.stack.iter().map(row));
     }
 
     pub(crate) fn image(&self, out: &mut Vec<u64>) {

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::mechanism::{Charges, Knobs, Mechanism, Path, PathId, Refusal, Start};
 use crate::plan::{Plan, Rejoin};
 use crate::stack::Stack;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -59,6 +60,10 @@ impl<R: Rule, const N: usize> Mechanism<N> for Stacked<R, N> {
 
     fn paths(&self, out: &mut Vec<Path<N>>) {
         self.0.paths(out);
+    }
+
+    fn rows(&self, out: &mut Vec<MechanismRow<N>>) {
+        self.0.rows(out);
     }
 
     fn charges(&self) -> Charges {

@@ -10,6 +10,7 @@
 pub mod arith;
 pub mod console;
 pub mod counts;
+pub mod inspect;
 pub mod machine;
 pub mod mask;
 pub mod matrix;

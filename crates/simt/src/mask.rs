@@ -40,6 +40,16 @@ impl<const N: usize> LaneMask<N> {
         &self.0
     }
 
+    /// The same lanes in a mask of another size, which drops those beyond its capacity.
+    #[must_use]
+    pub fn resized<const M: usize>(&self) -> LaneMask<M> {
+        let mut words = [0; M];
+        for (to, from) in words.iter_mut().zip(&self.0) {
+            *to = *from;
+        }
+        LaneMask(words)
+    }
+
     /// Lanes `0..lanes`; more than the capacity means all.
     #[must_use]
     pub fn first(lanes: usize) -> Self {

@@ -19,6 +19,7 @@ mod facts;
 mod fragments;
 mod frames;
 mod heap;
+mod inspect;
 mod lanes;
 mod launch;
 mod link;
