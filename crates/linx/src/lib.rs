@@ -20,6 +20,7 @@ mod frame;
 mod header;
 mod host;
 mod insn;
+mod inspect;
 mod lints;
 mod machine;
 mod memory;

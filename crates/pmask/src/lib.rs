@@ -32,6 +32,7 @@ pub mod decode;
 pub mod elf;
 mod exec;
 pub mod host;
+mod inspect;
 pub mod machine;
 pub mod op;
 pub mod pmp;

@@ -28,6 +28,7 @@ pub mod encoding;
 pub mod exec;
 pub mod hazard;
 pub mod image;
+mod inspect;
 pub mod launch;
 pub mod machine;
 pub mod op;

@@ -34,7 +34,7 @@ pub struct State {
     slots: LaneSlots,
     counts: Counts,
     header: Header,
-    warp: Option<Warp>,
+    pub(crate) warp: Option<Warp>,
     blocks_done: u32,
     /// Stores so far.
     stores: u64,

@@ -98,6 +98,39 @@ impl Insn {
     }
 }
 
+/// A register that an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Lane(u32),
+    Predicate(u32),
+    Uniform(u32),
+}
+
+impl Insn {
+    /// The registers that it reads and writes.
+    pub(crate) fn registers(&self) -> (Vec<Named>, Vec<Named>) {
+        use Named::{Lane, Predicate, Uniform};
+        let [d, a, b, _] = self.fields.map(|field| field as u32);
+        let guard = Predicate(self.guard() as u32);
+        match self.op {
+            Op::Add | Op::Sub | Op::Mul => (vec![Lane(a), Lane(b)], vec![Lane(d)]),
+            Op::Addi => (vec![Lane(a)], vec![Lane(d)]),
+            Op::Tid | Op::Li => (vec![], vec![Lane(d)]),
+            Op::Slt => (vec![Lane(a), Lane(b)], vec![Predicate(d)]),
+            Op::Mov | Op::Lw => (vec![Lane(a), guard], vec![Lane(d)]),
+            Op::Splat => (vec![Uniform(a)], vec![Lane(d)]),
+            Op::Sw => (vec![Lane(a), Lane(d), guard], vec![]),
+            Op::SAdd | Op::SSub => (vec![Uniform(a), Uniform(b)], vec![Uniform(d)]),
+            Op::SAddi => (vec![Uniform(a)], vec![Uniform(d)]),
+            Op::SLi => (vec![], vec![Uniform(d)]),
+            Op::SBnz => (vec![Uniform(d)], vec![]),
+            Op::Bany => (vec![Predicate(d)], vec![]),
+            Op::Halt => (vec![guard], vec![]),
+            Op::Trap => (vec![], vec![]),
+        }
+    }
+}
+
 /// What stops an instruction, and the lanes at fault.
 pub(crate) type Stop = (Trap, WarpMask);
 

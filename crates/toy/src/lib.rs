@@ -14,6 +14,7 @@
 
 mod conform;
 mod exec;
+mod inspect;
 mod machine;
 
 use std::sync::LazyLock;

@@ -1,0 +1,148 @@
+//! What a debugger sees of the functional model.
+
+use simt::inspect::{
+    Digest, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView, Register,
+    RegisterKind, RegisterOwner, Upcoming,
+};
+use simt::machine::Step;
+use simt::memory::MemoryMap;
+use simt::observe::{GroupId, Pc};
+
+use crate::exec::{Trap, Warp};
+use crate::machine::{Prf, State};
+use crate::program::Program;
+
+/// Registers of a lane.
+const REGISTERS: u32 = 64;
+
+impl Inspect for Prf {
+    fn upcoming(&self, _: &Program, state: &mut State) -> Result<Upcoming, Step<Trap>> {
+        let warp = state.warp.as_ref().ok_or(Step::Done)?;
+        Ok(Upcoming { group: warp.id, pc: Pc(warp.pc.into()), lanes: warp.live })
+    }
+
+    fn groups(&self, _: &Program, state: &State) -> Vec<GroupView> {
+        let view = |warp: &Warp| {
+            let path = PathView { pc: Pc(warp.pc.into()), lanes: warp.live };
+            GroupView {
+                id: warp.id,
+                width: warp.launched.highest().map_or(1, |lane| lane as u32 + 1),
+                launched: warp.launched,
+                exited: warp.launched - warp.live,
+                waiting: Default::default(),
+                enabled: warp.launched,
+                paths: vec![path],
+                next: Some(path),
+            }
+        };
+        state.warp.iter().map(view).collect()
+    }
+
+    fn registers(&self, _: &Program, _: Pc) -> Vec<Register> {
+        let number = |index: u32| Register {
+            index,
+            name: format!("x{index}").into(),
+            bits: 32,
+            kind: RegisterKind::Number,
+            owner: RegisterOwner::Lane,
+        };
+        let predicate = |index: u32| Register {
+            index: REGISTERS + index,
+            name: format!("p{index}").into(),
+            bits: 1,
+            kind: RegisterKind::Predicate,
+            owner: RegisterOwner::Lane,
+        };
+        (0..REGISTERS).map(number).chain((0..32).map(predicate)).collect()
+    }
+
+    fn register(
+        &self,
+        _: &Program,
+        state: &State,
+        at: FramePlace,
+        index: u32,
+    ) -> Result<u128, InspectError> {
+        let warp = resident(state.warp.as_ref(), at)?;
+        let lane = at.lane as usize;
+        if let Some(predicate) = index.checked_sub(REGISTERS) {
+            let lanes = warp.predicates.get(predicate as usize).ok_or(InspectError::NoRegister)?;
+            return Ok(lanes.contains(lane).into());
+        }
+        Ok(warp.registers[index as usize][lane].into())
+    }
+
+    fn set_register(
+        &self,
+        _: &Program,
+        state: &mut State,
+        at: FramePlace,
+        index: u32,
+        value: u128,
+    ) -> Result<(), InspectError> {
+        resident(state.warp.as_ref(), at)?;
+        let warp = state.warp.as_mut().ok_or(InspectError::NotResident)?;
+        let lane = at.lane as usize;
+        if let Some(predicate) = index.checked_sub(REGISTERS) {
+            let lanes = warp.predicates.get_mut(predicate as usize);
+            lanes.ok_or(InspectError::NoRegister)?.set(lane, value & 1 != 0);
+        } else {
+            warp.registers[index as usize][lane] = value as u32;
+        }
+        Ok(())
+    }
+
+    fn frames(&self, _: &Program, state: &State, at: FramePlace) -> Vec<Pc> {
+        let warp = resident(state.warp.as_ref(), at).ok();
+        let alive = warp.filter(|warp| warp.live.contains(at.lane as usize));
+        alive.map(|warp| Pc(warp.pc.into())).into_iter().collect()
+    }
+
+    /// The predicate registers that hold lanes.
+    fn mechanism(&self, state: &State, id: GroupId) -> Vec<MechanismRow> {
+        let own = |warp: &&Warp| (warp.id.cta, warp.id.group) == (id.cta, id.group);
+        let Some(warp) = state.warp.as_ref().filter(own) else { return Vec::new() };
+        let rows = warp.predicates.iter().enumerate().filter(|(_, lanes)| lanes.any());
+        rows.map(|(number, lanes)| MechanismRow {
+            what: format!("p{number}"),
+            pc: None,
+            rejoin: None,
+            lanes: *lanes,
+        })
+        .collect()
+    }
+
+    fn memory<'s>(&self, state: &'s State) -> &'s MemoryMap {
+        &state.memory
+    }
+
+    fn memory_mut<'s>(&self, state: &'s mut State) -> &'s mut MemoryMap {
+        &mut state.memory
+    }
+
+    fn digest(&self, state: &State) -> u64 {
+        let mut digest = Digest::default();
+        digest.word(state.blocks_done().into());
+        if let Some(warp) = &state.warp {
+            digest.words([warp.id.cta, warp.id.group.into(), warp.pc.into(), warp.live.bits()]);
+            for lanes in warp.registers.iter() {
+                digest.words(lanes.iter().map(|&value| u64::from(value)));
+            }
+            digest.words(warp.predicates.iter().map(simt::LaneMask::bits));
+        }
+        digest.memory(&state.memory);
+        digest.finish()
+    }
+
+    fn bytes(&self, _: &State) -> usize {
+        size_of::<State>() + 64 * 32 * 4
+    }
+}
+
+fn resident(warp: Option<&Warp>, at: FramePlace) -> Result<&Warp, InspectError> {
+    let own = |warp: &&Warp| {
+        (warp.id.cta, warp.id.group) == (at.group.cta, at.group.group)
+            && warp.launched.contains(at.lane as usize)
+    };
+    warp.filter(own).filter(|_| at.frame == 0).ok_or(InspectError::NotResident)
+}
