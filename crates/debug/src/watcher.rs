@@ -1,0 +1,88 @@
+//! The observer of runs that are watched.
+
+use simt::memory::{AccessKind, Space};
+use simt::observe::{Access, Branch, Events, Issue, Observer, Sync};
+
+use crate::target::{AccessWatch, Accessed, Issued, Stops};
+
+/// Collects what was asked for of one issue.
+pub(crate) struct Watcher<'s> {
+    stops: &'s Stops,
+    pub(crate) issued: Issued,
+    /// Whether there is anything to tell beside the issue itself.
+    pub(crate) told: bool,
+}
+
+impl<'s> Watcher<'s> {
+    pub(crate) fn new(stops: &'s Stops) -> Self {
+        Self { stops, issued: Issued::default(), told: false }
+    }
+
+    /// Forgets the last issue.
+    pub(crate) fn clear(&mut self) {
+        let issued = &mut self.issued;
+        issued.accesses.clear();
+        issued.changes.clear();
+        issued.split.clear();
+        issued.merges.clear();
+        issued.syncs.clear();
+        self.told = false;
+    }
+}
+
+fn touches(watch: &AccessWatch, access: &Access<'_>) -> bool {
+    let space = match access.space {
+        Space::Const => Space::Global,
+        space => space,
+    };
+    let wanted = match access.kind {
+        AccessKind::Load => watch.reads,
+        AccessKind::Atomic => watch.reads || watch.writes,
+        _ => watch.writes,
+    };
+    wanted && watch.space == space && watch.cta.is_none_or(|cta| cta == access.group.cta)
+}
+
+impl<const N: usize> Observer<N> for Watcher<'_> {
+    const EVENTS: Events = Events::ISSUE.and(Events::BRANCH).and(Events::ACCESS).and(Events::SYNC);
+
+    fn issue(&mut self, issue: &Issue<'_, N>) {
+        (self.issued.group, self.issued.pc) = (issue.group, issue.pc);
+        self.issued.active = issue.lanes.active.resized();
+        self.issued.on = issue.lanes.on.resized();
+    }
+
+    fn branch(&mut self, branch: &Branch<'_, N>) {
+        if self.stops.splits && branch.targets.len() > 1 {
+            let targets = branch.targets.iter().map(|(pc, lanes)| (*pc, lanes.resized()));
+            self.issued.split.extend(targets);
+            self.told = true;
+        }
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        for (index, watch) in self.stops.accesses.iter().enumerate() {
+            if !touches(watch, access) {
+                continue;
+            }
+            let inside = |&&(_, address): &&(u16, u64)| {
+                address < watch.range.end
+                    && address.saturating_add(access.size.into()) > watch.range.start
+            };
+            let lanes: Vec<(u16, u64)> = access.lanes.iter().filter(inside).copied().collect();
+            if !lanes.is_empty() {
+                let (kind, size) = (access.kind, access.size);
+                self.issued.accesses.push(Accessed { watch: index, kind, lanes, size });
+                self.told = true;
+            }
+        }
+    }
+
+    fn sync(&mut self, sync: &Sync<'_, N>) {
+        if self.stops.syncs {
+            let lanes = sync.lanes.resized();
+            self.issued.syncs.push((sync.kind, sync.barrier, sync.group, lanes));
+            self.told = true;
+        }
+    }
+}

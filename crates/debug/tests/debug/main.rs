@@ -1,0 +1,6 @@
+//! The debugger against launches that are run without it.
+
+mod common;
+mod cost;
+mod time_travel;
+mod writers;
