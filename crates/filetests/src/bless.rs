@@ -33,7 +33,7 @@ pub fn bless(path: &Path) -> Result<bool, String> {
             &file,
             &observed.stats.iter().map(super::file::StatsLine::to_text).collect::<Vec<_>>(),
             text,
-            &observed.stages,
+            &[&observed.stages[..], &observed.debug[..]].concat(),
         );
         if new == file.text {
             return file.judge(&observed).map(|()| changed);
@@ -44,7 +44,8 @@ pub fn bless(path: &Path) -> Result<bool, String> {
     Err("the case does not agree with itself after being blessed".to_owned())
 }
 
-/// The file's text with these statistics, this text of its failure, and these texts of stages.
+/// The file's text with these statistics, this text of its failure, and these texts of stages, then
+/// of sessions of the debugger.
 fn rewrite(file: &TestFile, stats: &[String], failure: Option<&str>, stages: &[String]) -> String {
     let sign = file.marker;
     let declared = file.directives.iter().find(|d| d.name == "stats" && d.filter.is_empty());
@@ -55,8 +56,8 @@ fn rewrite(file: &TestFile, stats: &[String], failure: Option<&str>, stages: &[S
         .filter(|d| d.name == "stats" && !d.filter.is_empty())
         .map(|d| d.line)
         .collect();
-    let tests = file.directives.iter().filter(|d| d.name == "test").zip(stages);
-    let tests: Vec<_> = tests.collect();
+    let named = |name| file.directives.iter().filter(move |d: &&Directive| d.name == name);
+    let tests: Vec<_> = named("test").chain(named("debug")).zip(stages).collect();
     let of = |d: &Directive, line: usize| line > d.line && line <= d.line + d.block.len();
     let in_block = |line: usize| {
         fails.is_some_and(|d| failure.is_some() && of(d, line))

@@ -54,6 +54,18 @@ pub(crate) struct Stage {
     pub(crate) text: Vec<String>,
 }
 
+/// A session of the debugger: commands behind prompts, and what it answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DebugSession {
+    /// The mechanism, if not the case's first one.
+    pub(crate) mechanism: Option<Located<String>>,
+    /// The warp size, likewise.
+    pub(crate) warp_size: Option<Located<u64>>,
+    /// Where the launch is first shown.
+    pub(crate) at: Option<String>,
+    pub(crate) text: Vec<String>,
+}
+
 /// A case.
 #[derive(Clone, Debug)]
 pub struct TestFile {
@@ -79,6 +91,8 @@ pub struct TestFile {
     pub(crate) explore: Option<ExploreWords>,
     /// Stages of the compiled tier whose texts the case pins.
     pub(crate) stages: Vec<Stage>,
+    /// Sessions of the debugger.
+    pub(crate) debug: Vec<DebugSession>,
     /// Why buffers may differ between mechanisms and warp sizes.
     pub(crate) may_differ: Option<String>,
     /// The machine's own options.
@@ -122,6 +136,7 @@ impl TestFile {
             findings: None,
             explore: None,
             stages: Vec::new(),
+            debug: Vec::new(),
             may_differ: None,
             options: Vec::new(),
             append: Vec::new(),
@@ -154,12 +169,21 @@ impl TestFile {
             || self.findings.is_some()
             || self.explore.as_ref().is_some_and(|words| words.outcomes.is_some());
         if !pinned && !self.check && !self.is_launch_file() {
+        if !self.is_pinned() && self.debug.is_empty() && !self.check && !self.is_launch_file() {
             return Err(
                 "the case expects nothing: add `expect`, `stats`, `trap`, `hang` or `fails`"
                     .to_owned(),
             );
         }
         Ok(self)
+    }
+
+    /// Whether the case expects something of its runs.
+    pub(crate) fn is_pinned(&self) -> bool {
+        !self.expectations.is_empty()
+            || !self.statistics.is_empty()
+            || self.failure.is_some()
+            || self.findings.is_some()
     }
 
     /// Whether the case is a launch file.
@@ -187,6 +211,7 @@ impl TestFile {
             "test" => self.stages.push(stage(directive)?),
             // Where a file of those that are linked begins.
             "file" => {}
+            "debug" => self.debug.push(debug_session(directive)?),
             "run" => self.runs.push(run_words(directive)?),
             "mechanism" => {
                 let span = Self::span(directive);
@@ -314,6 +339,16 @@ impl TestFile {
                 ));
             }
         }
+        for (session, got) in self.debug.iter().zip(&observed.debug) {
+            let got: Vec<&str> = got.lines().map(str::trim_end).collect();
+            if session.text != got {
+                let (expected, got) = (session.text.join("\n"), got.join("\n"));
+                return Err(format!(
+                    "another answer of the debugger (SIMTLAB_BLESS=1 rewrites it).\n\
+                     expected:\n{expected}\n\ngot:\n{got}"
+                ));
+            }
+        }
         let expected: Vec<String> = self.stats_lines.iter().map(StatsLine::to_text).collect();
         let got: Vec<String> = observed.stats.iter().map(StatsLine::to_text).collect();
         if expected != got {
@@ -388,6 +423,27 @@ fn unknown(name: &str) -> String {
         Some(near) => format!("there is no directive `{name}`; did you mean `{near}`?"),
         None => format!("there is no directive `{name}`; known are {}", KNOWN.join(", ")),
     }
+}
+
+/// `--mechanism NAME`, `--warp-size N`, `--at PLACE`, and the session below.
+fn debug_session(directive: &Directive) -> Result<DebugSession, String> {
+    let span = TestFile::span(directive);
+    let text = directive.block.clone();
+    let mut session = DebugSession { mechanism: None, warp_size: None, at: None, text };
+    let mut words = words(&directive.value)?.into_iter();
+    while let Some((option, _)) = words.next() {
+        let (value, _) = words.next().ok_or_else(|| format!("{option} has no value"))?;
+        match option.as_str() {
+            "--mechanism" => session.mechanism = Some(Located { value, span }),
+            "--warp-size" => {
+                let value = value.parse().map_err(|_| format!("`{value}` is not a warp size"))?;
+                session.warp_size = Some(Located { value, span });
+            }
+            "--at" => session.at = Some(value),
+            _ => return Err(format!("`debug` takes no {option}")),
+        }
+    }
+    Ok(session)
 }
 
 /// The options of `simtlab run`, as they are written there.

@@ -4,11 +4,14 @@
 //! unless the case says why not, all buffers have to end up the same. What is told to the user is
 //! the text that the command line would print.
 
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
 use checks::Checker;
 use findings::{CheckSet, Finding, Findings};
+use debug::{At, Console};
+use findings::CheckSet;
 use inputs::Array;
 use inputs::launch::{LaunchFile, Located};
 use isa::{Diagnostics, SourceMap, Span};
@@ -18,10 +21,12 @@ use lab::run::{
 };
 use lab::show;
 use machines::stats::LaunchStats;
-use machines::{Choice, HostThreads, Image, Isa, Level, ProbedMonitor, Program, Unmonitored};
+use machines::{
+    Choice, DebuggedMonitor, HostThreads, Image, Isa, Level, ProbedMonitor, Program, Unmonitored,
+};
 use simt::counts::{Unit, metric};
 
-use crate::file::{ExpectedFinding, FILE, StatsLine, TestFile, misplaced};
+use crate::file::{DebugSession, ExpectedFinding, FILE, StatsLine, TestFile, misplaced};
 use crate::stages;
 
 /// The warp sizes of a case that names none.
@@ -39,6 +44,8 @@ pub struct Observed {
     pub(crate) stats: Vec<StatsLine>,
     /// The texts of the stages that the case pins.
     pub(crate) stages: Vec<String>,
+    /// What the debugger answers in the sessions of the case.
+    pub(crate) debug: Vec<String>,
 }
 
 /// Runs a case.
@@ -64,10 +71,18 @@ pub fn run(file: &TestFile) -> Result<Observed, String> {
     match prepare(file, &name, &text, &mut sources) {
         Err(found) => Ok(refused(&found, &sources)),
         Ok(None) => Ok(Observed::default()),
-        Ok(Some(case)) => match case.run_matrix(file, &mut sources) {
-            Ok(observed) => observed,
-            Err(found) => Ok(refused(&found, &sources)),
-        },
+        Ok(Some(case)) => {
+            let matrix = file.is_pinned() || file.debug.is_empty() || file.is_launch_file();
+            let observed = match matrix {
+                true => case.run_matrix(file, &mut sources),
+                false => Ok(Ok(Observed::default())),
+            };
+            let sessions = case.debug_sessions(file);
+            match observed.and_then(|observed| Ok((observed, sessions?))) {
+                Ok((observed, debug)) => observed.map(|observed| Observed { debug, ..observed }),
+                Err(found) => Ok(refused(&found, &sources)),
+            }
+        }
     }
 }
 
@@ -253,6 +268,37 @@ impl Case {
         ways: (Choice, Option<Level>, HostThreads),
     ) -> Result<Report, Diagnostics> {
         self.job(file, mechanism, size, ways)?.run(true, &mut Unmonitored)
+    }
+
+    /// Repeats the sessions of the debugger with their commands; returns what it answers.
+    fn debug_sessions(&self, file: &TestFile) -> Result<Vec<String>, Diagnostics> {
+        let Some((mechanism, size)) = self.matrix(file).into_iter().next() else {
+            return Ok(Vec::new());
+        };
+        let mechanism = match (&file.mechanisms, self.isa.mechanisms.first()) {
+            (None, Some(default)) => Located { value: default.name.to_owned(), ..mechanism },
+            _ => mechanism,
+        };
+        let size = match &file.warp_sizes {
+            None => Located { value: self.isa.default_warp_size, ..size },
+            Some(_) => size,
+        };
+        let answer = |session: &DebugSession| {
+            let ways = (Choice::Exact, None, HostThreads::up_to(1));
+            let mechanism = session.mechanism.clone().unwrap_or_else(|| mechanism.clone());
+            let size = session.warp_size.clone().unwrap_or_else(|| size.clone());
+            let job = self.job(file, mechanism, size, ways)?;
+            let lines = session.text.iter();
+            let commands: Vec<&str> =
+                lines.filter_map(|line| line.strip_prefix("(simtlab) ")).collect();
+            let mut console = Console::new(Cursor::new(commands.join("\n")), Vec::new());
+            console.echo = true;
+            console.at = session.at.as_deref().map(At::parse).unwrap_or_default();
+            let monitor = &mut Unmonitored;
+            job.run(false, &mut DebuggedMonitor { monitor, client: &mut console })?;
+            Ok(String::from_utf8_lossy(&console.into_output()).into_owned())
+        };
+        file.debug.iter().map(answer).collect()
     }
 
     /// Runs with all checks; returns what they find, ordered.

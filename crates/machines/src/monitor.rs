@@ -31,6 +31,11 @@ pub trait LaunchMonitor {
     /// Called for each buffer before the first launch, with its name, address, and size in bytes.
     fn buffer_allocated(&mut self, _buffer: &str, _address: u64, _bytes: u64) {}
 
+    /// Returns the debugger that receives the launch before its first issue, if there is one.
+    fn debugger(&mut self) -> Option<&mut dyn debug::Client> {
+        None
+    }
+
     /// Returns the probe that observes the launch, if there is one. Machines without events ignore
     /// it.
     fn probe(&mut self) -> Option<&mut dyn Probe> {
@@ -96,6 +101,15 @@ pub struct ScheduledMonitor<'a> {
 }
 
 impl LaunchMonitor for ScheduledMonitor<'_> {
+/// A monitor with a debugger.
+pub struct DebuggedMonitor<'a> {
+    /// The monitor that may stop the launch.
+    pub monitor: &'a mut dyn LaunchMonitor,
+    /// The debugger that receives it.
+    pub client: &'a mut dyn debug::Client,
+}
+
+impl LaunchMonitor for DebuggedMonitor<'_> {
     fn poll(&mut self, progress: Progress) -> bool {
         self.monitor.poll(progress)
     }
@@ -114,5 +128,7 @@ impl LaunchMonitor for ScheduledMonitor<'_> {
 
     fn attached(&mut self) -> Attached<'_> {
         Attached { probe: self.monitor.probe(), strategy: Some(&mut *self.strategy) }
+    fn debugger(&mut self) -> Option<&mut dyn debug::Client> {
+        Some(&mut *self.client)
     }
 }

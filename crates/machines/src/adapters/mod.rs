@@ -1,5 +1,6 @@
 //! The machines, each as an [`Isa`](crate::Isa).
 
+mod debugged;
 mod ir;
 mod linx;
 mod listing;

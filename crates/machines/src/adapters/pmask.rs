@@ -16,6 +16,7 @@ use simt::machine::{HangKind, Machine};
 use simt::memory::{Addr, MemoryMap};
 use simt::trap::{Cause as _, Fault};
 
+use super::debugged;
 use super::listing::Listing;
 use super::runner::{self, Bounds, Code, Extents, Guest};
 use super::shared::{self, loaded, named, option_text, problem, refused, single, text_of};
@@ -263,7 +264,18 @@ impl Context for PmaskContext<'_> {
             placed.map_err(|error| in_launch(error.to_string()))?;
         }
         let program = &self.program.program;
-        let code = Code { machine: &machine, program, listing: &self.program.listing, pcs: 0 };
+        let symbols: Vec<(String, u64)> =
+            program.symbols.iter().map(|(name, at)| (name.clone(), *at)).collect();
+        let code = Code {
+            machine: &machine,
+            program,
+            listing: &self.program.listing,
+            pcs: 0,
+            symbols: &symbols,
+            debug: Some(|code, state, launch, client| {
+                debugged::with_exit(code, state, launch, (client, |state| state.host.exit))
+            }),
+        };
         let (grid, block) = (request.grid, request.block);
         let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let limit = request.limit.unwrap_or(pmask::run::DEFAULT_LIMIT);

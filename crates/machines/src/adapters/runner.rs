@@ -78,7 +78,19 @@ pub(super) struct Code<'a, M: Machine<1>> {
     pub(super) listing: &'a Listing,
     /// Number of program counters if lane slots are counted by instruction, else 0.
     pub(super) pcs: usize,
+    /// Names of places in the code, for debuggers.
+    pub(super) symbols: &'a [(String, u64)],
+    /// Hands launches to debuggers, on machines whose states can be inspected.
+    pub(super) debug: Option<Debugged<M>>,
 }
+
+/// Hands a launch to a debugger.
+pub(super) type Debugged<M> = fn(
+    &Code<'_, M>,
+    &mut <M as Machine<1>>::State,
+    (&LaunchRequest<'_>, Extents),
+    &mut dyn debug::Client,
+) -> debug::After;
 
 /// The extents of a launch.
 #[derive(Clone, Copy)]
@@ -117,7 +129,13 @@ pub(super) fn run<M: Machine<1>>(
     places.begin(request.kernel, request.warp_size, extents.block_threads, monitor);
     let mut driver = Driver { code, guest, places, blocks: extents.blocks, bounds };
     let mut counters = Counters::default();
-    let end = if request.detailed {
+    let debugged = code.debug.and_then(|debug| {
+        let client = monitor.debugger()?;
+        Some(debug(code, state, (request, extents), client))
+    });
+    let end = if debugged == Some(debug::After::Stop) {
+        End::Interrupted
+    } else if request.detailed {
         counters = Counters::with_pcs(PcSlots::new(code.pcs));
         driver.drive(state, &mut counters, monitor)
     } else {

@@ -11,6 +11,7 @@ use simt::machine::Machine;
 use simt::memory::MemoryMap;
 use simt::trap::Fault;
 
+use super::debugged;
 use super::listing::Listing;
 use super::runner::{self, Bounds, Code, Extents, Guest};
 use super::shared::{self, as_text, loaded, problem, refused, text_of};
@@ -170,6 +171,8 @@ impl Context for ToyContext<'_> {
             program: &self.program.program,
             listing: &self.program.listing,
             pcs: self.program.program.code_bytes(),
+            symbols: &[],
+            debug: Some(debugged::run),
         };
         let threads = u64::from(count);
         let (grid, block) = (request.grid, request.block);

@@ -5,6 +5,7 @@ use simt::machine::Machine;
 use simt::memory::{Addr, MemoryMap, Region as Mapped};
 use simt::trap::{Cause as _, Fault};
 
+use super::super::debugged;
 use super::super::listing::Listing;
 use super::super::runner::{self, Bounds, Code, Extents, Guest};
 use super::super::shared::{self, problem, single};
@@ -177,7 +178,8 @@ impl Context for LinxContext<'_> {
             problem(about, error.to_string())
         })?;
         let (program, listing) = (&self.program.code, &self.program.listing);
-        let code = Code { machine: &machine, program, listing, pcs: 0 };
+        let debug = Some(debugged::run as _);
+        let code = Code { machine: &machine, program, listing, pcs: 0, symbols: &[], debug };
         let (grid, block) = (request.grid, request.block);
         let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let bounds = Bounds { slice: SLICE, limit: request.limit.unwrap_or(LIMIT) };

@@ -8,8 +8,9 @@ use simt::machine::Machine;
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::trap::Fault;
 
+use super::super::debugged;
 use super::super::listing::Listing;
-use super::super::runner::{self, Bounds, Code, Extents, Guest};
+use super::super::runner::{self, Bounds, Code, Debugged, Extents, Guest};
 use super::super::shared::{self, option_text, problem};
 use super::program::PrfProgram;
 use super::timeline;
@@ -168,7 +169,7 @@ impl<'p> PrfContext<'p> {
     /// Launches a program on one of the models and runs it to its end.
     fn execute<M>(
         &mut self,
-        machine: &M,
+        (machine, debug): (&M, Option<Debugged<M>>),
         program: &::prf::Program,
         launch: ::prf::Launch,
         (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
@@ -194,7 +195,8 @@ impl<'p> PrfContext<'p> {
             problem(about, error.to_string())
         })?;
         let listing = &self.program.listing;
-        let code = Code { machine, program, listing, pcs: program.code_bytes() };
+        let pcs = program.code_bytes();
+        let code = Code { machine, program, listing, pcs, symbols: &[], debug };
         let extents = Extents {
             grid: [blocks, 1, 1],
             block: [threads.into(), 1, 1],
@@ -222,7 +224,8 @@ impl<'p> PrfContext<'p> {
             Circles { mark: ::prf::State::mark, is_at: ::prf::State::is_at, pc: ::prf::State::pc };
         let how: How<::prf::State> = (SLICE, ::prf::State::blocks_done, Some(circles));
         let detailed = both.0.detailed;
-        let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
+        let (end, mut stats, state) =
+            self.execute((&machine, Some(debugged::run)), program, launch, both, how)?;
         let counts = *state.counts();
         stats.own = counts.named().map(|(name, count)| (name.to_owned(), count)).collect();
         self.memory = state.memory;
@@ -238,11 +241,16 @@ impl<'p> PrfContext<'p> {
         launch: ::prf::Launch,
         both: (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
     ) -> Result<LaunchResult, LaunchProblem> {
+        if both.1.debugger().is_some() {
+            let message =
+                "the cycle-level model cannot be debugged: leave the option `timing` away";
+            return Err(problem(Subject::Launch, message));
+        }
         let records = if options.trace { RECORDS } else { 0 };
         let machine = Timed { records, ..options.timed() };
         let how: How<::prf::timing::State> = (TIMED_SLICE, ::prf::timing::State::blocks_done, None);
         let detailed = both.0.detailed;
-        let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
+        let (end, mut stats, state) = self.execute((&machine, None), program, launch, both, how)?;
         let (counts, timing) = (*state.counts(), state.timing());
         let named = counts.named().map(|(name, count)| (name.to_owned(), count));
         stats.own = named.chain(timing.named()).collect();

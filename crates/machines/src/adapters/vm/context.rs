@@ -15,10 +15,12 @@ use vm::{FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 use super::program::VmProgram;
 use super::spin::Programs;
 use super::statistics::{RunTotals, counters, inserted, result};
-use super::{options, report};
+use super::{debugged, options, report};
 use crate::adapters::shared;
 use crate::launch::{Choice, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
 use crate::monitor::{Attached, LaunchMonitor, Progress};
+use crate::launch::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
+use crate::monitor::{LaunchMonitor, Progress};
 use crate::probe::{self, EventSink, LaunchStart};
 use crate::program::{Context, ContextState};
 use crate::stats::CodeCost;
@@ -110,9 +112,26 @@ impl<'p> VmContext<'p> {
             let places = program.places();
             probe.begin(&LaunchStart { kernel: request.kernel, shape, places });
         }
+        let mut memory = std::mem::take(&mut self.memory);
+        let mut state = state;
+        let mut stopped_by_user = false;
+        if let Some(client) = monitor.debugger() {
+            let after;
+            (state, after) = debugged::run(program, (state, &mut memory), request, client);
+            stopped_by_user = after == debug::After::Stop;
+        }
+        if stopped_by_user {
+            self.memory = memory;
+            let totals = RunTotals {
+                stats: state.stats(),
+                counters: counters(program, request).unwrap_or_default(),
+                output: state.output(),
+                retried: false,
+            };
+            return Ok(result(program, request, End::Interrupted, totals));
+        }
         let launch =
             ExactLaunch { program: &program.program, state, counters: counters(program, request) };
-        let mut memory = std::mem::take(&mut self.memory);
         let mut guest = Guest { memory: &mut memory, heap: None };
         let mut restart = || self.restart::<N>(request);
         let restart: Option<Restart<'_, '_, N, _>> = match retries(request) {
@@ -422,6 +441,9 @@ impl Context for VmContext<'_> {
     ) -> Result<LaunchResult, LaunchProblem> {
         let observed = monitor.probe().is_some() || options::checks_facts(request.options);
         let scheduled = monitor.attached().strategy.is_some();
+        let observed = monitor.probe().is_some()
+            || monitor.debugger().is_some()
+            || options::checks_facts(request.options);
         let exact = match request.engine {
             Choice::Exact => Some("asked for"),
             _ if scheduled => Some("the schedule is not the canonical one"),

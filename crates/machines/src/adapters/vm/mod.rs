@@ -1,6 +1,7 @@
 //! Programs of the kernel IR, for every machine that lowers to it.
 
 mod context;
+mod debugged;
 mod flow;
 mod mechanisms;
 mod options;
