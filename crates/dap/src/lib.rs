@@ -1,0 +1,204 @@
+//! Launches in the debugger for editors, by the [Debug Adapter Protocol].
+//!
+//! [`Adapter::handshake`] reads what the client wants to launch. The launches then come to the
+//! adapter, which is a [`Client`], and [`Adapter::finish`] says how the program ended. Threads of
+//! the protocol are lanes of the resident blocks. All steps stop all of them; they go backwards,
+//! too.
+//!
+//! [Debug Adapter Protocol]: https://microsoft.github.io/debug-adapter-protocol/
+
+mod answers;
+mod base64;
+mod channel;
+mod points;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use debug::{After, Client, Debugger, Session, Target};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use channel::{Channel, Request};
+
+/// Why an editor could not be served.
+#[derive(Debug, Error)]
+pub enum DapError {
+    /// The connection.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The client left before it launched anything.
+    #[error("the client left before it launched a program")]
+    Gone,
+    /// What it wants to launch cannot be understood.
+    #[error("{0}")]
+    Launch(String),
+}
+
+/// What a client wants to launch: the attributes of its launch configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The program, launch file or folder.
+    pub target: PathBuf,
+    /// Further arguments, as `simtlab debug` takes them.
+    pub arguments: Vec<String>,
+    /// Whether launches stop before their first instruction.
+    pub stop_on_entry: bool,
+    /// Whether launches stop at their end, from where steps can go back.
+    pub stop_on_end: bool,
+}
+
+/// An adapter that serves one client.
+pub struct Adapter {
+    channel: Channel,
+    debugger: Debugger,
+    launch: Launch,
+    /// The request that is answered when the launch has begun.
+    begun: Option<Request>,
+    configured: bool,
+    /// Numbers of breakpoints by source, and those of functions, data and events.
+    points: BTreeMap<String, Vec<u32>>,
+    /// What references to variables stand for, since the last stop.
+    references: Vec<answers::Reference>,
+    /// Frames by identity, likewise.
+    frames: Vec<simt::inspect::FramePlace>,
+    /// The program's path, for its own lines.
+    program: PathBuf,
+}
+
+impl Adapter {
+    /// Serves a client that is connected by these streams.
+    #[must_use]
+    pub fn new(input: impl Read + Send + 'static, output: impl Write + 'static) -> Self {
+        let debugger = Debugger::default();
+        let channel = Channel::new(input, output, debugger.interrupt());
+        Self {
+            channel,
+            debugger,
+            launch: Launch::default(),
+            begun: None,
+            configured: false,
+            points: BTreeMap::new(),
+            references: Vec::new(),
+            frames: Vec::new(),
+            program: PathBuf::new(),
+        }
+    }
+
+    /// Answers requests until the client launches something.
+    ///
+    /// # Errors
+    /// If the client leaves before, or the connection fails.
+    pub fn handshake(&mut self) -> Result<Launch, DapError> {
+        loop {
+            let request = self.channel.next().ok_or(DapError::Gone)?;
+            match request.command.as_str() {
+                "initialize" => self.channel.answer(&request, answers::capabilities())?,
+                "launch" | "attach" => {
+                    let launch = read_launch(&request.arguments);
+                    match launch {
+                        Ok(launch) => {
+                            self.launch = launch.clone();
+                            self.begun = Some(request);
+                            return Ok(launch);
+                        }
+                        Err(message) => self.channel.refuse(&request, &message)?,
+                    }
+                }
+                "disconnect" | "terminate" => {
+                    self.channel.answer(&request, Value::Null)?;
+                    return Err(DapError::Gone);
+                }
+                _ => self.channel.refuse(&request, "nothing has been launched yet")?,
+            }
+        }
+    }
+
+    /// Says that nothing can be launched.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    pub fn refuse(&mut self, message: &str) -> Result<(), DapError> {
+        if let Some(request) = self.begun.take() {
+            self.channel.refuse(&request, message)?;
+        }
+        self.channel.event("terminated", json!({}))?;
+        Ok(())
+    }
+
+    /// Says where the program is, whose lines are those of instructions without source lines.
+    pub fn set_program(&mut self, path: impl Into<PathBuf>) {
+        let path = path.into();
+        self.program = std::path::absolute(&path).unwrap_or(path);
+    }
+
+    /// Passes text on that the user should see.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    pub fn say(&mut self, text: &str) -> Result<(), DapError> {
+        Ok(self.channel.event("output", json!({"category": "console", "output": text}))?)
+    }
+
+    /// Says how all ended, and serves the client until it leaves.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    pub fn finish(&mut self, code: u8) -> Result<(), DapError> {
+        if let Some(request) = self.begun.take() {
+            self.channel.answer(&request, Value::Null)?;
+        }
+        self.channel.event("exited", json!({"exitCode": code}))?;
+        self.channel.event("terminated", json!({}))?;
+        while let Some(request) = self.channel.next() {
+            match request.command.as_str() {
+                "disconnect" | "terminate" => {
+                    self.channel.answer(&request, Value::Null)?;
+                    return Ok(());
+                }
+                "threads" => self.channel.answer(&request, json!({"threads": []}))?,
+                _ => self.channel.refuse(&request, "the program has ended")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the attributes of a launch configuration.
+fn read_launch(arguments: &Value) -> Result<Launch, String> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let flag = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let target = text("program").ok_or("the launch configuration has no `program`")?;
+    let list = match arguments.get("args") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(list)) => {
+            let word = |value: &Value| value.as_str().map(str::to_owned);
+            let words: Option<Vec<String>> = list.iter().map(word).collect();
+            words.ok_or("`args` is a list of texts")?
+        }
+        Some(_) => return Err("`args` is a list of texts".to_owned()),
+    };
+    let mut arguments = list;
+    if let Some(mechanism) = text("mechanism") {
+        arguments.extend(["--mechanism".to_owned(), mechanism.to_owned()]);
+    }
+    Ok(Launch {
+        target: target.into(),
+        arguments,
+        stop_on_entry: flag("stopOnEntry"),
+        stop_on_end: flag("stopOnEnd"),
+    })
+}
+
+impl Client for Adapter {
+    fn launch(&mut self, target: &mut dyn Target) -> After {
+        let mut debugger = std::mem::take(&mut self.debugger);
+        let mut session = Session::new(&mut debugger, target);
+        // A client that cannot be reached has left.
+        let after = self.serve(&mut session).unwrap_or(After::Stop);
+        self.debugger = debugger;
+        after
+    }
+}
