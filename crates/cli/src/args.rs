@@ -1,8 +1,10 @@
 //! The command line's grammar.
 
+pub(crate) mod debug;
 pub(crate) mod device;
 pub(crate) mod sweep;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
@@ -18,6 +20,17 @@ pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The words of a command line: `debug --dap` has no target, and so is a command of its own.
+pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let debug = words.get(1).is_some_and(|word| word == "debug");
+    if let Some(dap) = words.iter().position(|word| debug && word == "--dap") {
+        words.remove(dap);
+        words[1] = "dap".into();
+    }
+    words
 }
 
 /// When to use colour.
@@ -54,6 +67,11 @@ pub(crate) enum Command {
     Diff(Box<Diff>),
     /// Write a trace for Perfetto or Chrome
     Trace(Box<Trace>),
+    /// Debug launches: breakpoints, steps, watches, forwards and backwards in time
+    #[command(after_long_help = debug::HELP)]
+    Debug(Box<debug::Debug>),
+    /// Serve an editor as debugger, by the Debug Adapter Protocol; the same as `debug --dap`
+    Dap(debug::Dap),
     /// List the convergence mechanisms with their sources, state and limits
     Mechanisms,
     /// Check programs without running them: lists all that is wrong or not supported

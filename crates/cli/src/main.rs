@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let args = match args::Args::try_parse() {
+    let args = match args::Args::try_parse_from(args::words(std::env::args_os())) {
         Ok(args) => args,
         Err(error) => {
             // clap returns help and version as errors.

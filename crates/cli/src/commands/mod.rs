@@ -5,6 +5,7 @@ mod bench;
 mod checks;
 mod compare;
 mod conform;
+mod debug;
 pub(crate) mod device;
 mod exec;
 mod explore;
@@ -37,6 +38,8 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Explain(explain) => study::explain(&explain, out),
         Command::Diff(diff) => study::diff(&diff, out),
         Command::Trace(trace) => study::trace(&trace, out),
+        Command::Debug(args) => debug::debug(&args, out),
+        Command::Dap(args) => debug::dap(&args, out),
         Command::Mechanisms => {
             out.text(&lab::show::catalogue_text());
             Exit::Ok

@@ -449,7 +449,12 @@ fn input(path: &str, span: Span) -> Result<String, Diagnostic> {
 }
 
 /// Prints the results of a run; returns the exit status.
-fn print(report: &Report, (how, taken): (Stats, bool), sources: &SourceMap, out: &mut Out) -> Exit {
+pub(super) fn print(
+    report: &Report,
+    (how, taken): (Stats, bool),
+    sources: &SourceMap,
+    out: &mut Out,
+) -> Exit {
     // With JSON, standard output contains only the report.
     let json = how == Stats::Json || taken;
     let say = |out: &mut Out, text: &str| if json { out.note(text) } else { out.text(text) };

@@ -1,0 +1,46 @@
+//! The arguments of `debug`.
+
+use std::path::PathBuf;
+
+use clap::Args as Group;
+
+use super::Target;
+
+pub(super) const HELP: &str = "\
+Commands are read from a script, or from standard input; `help` lists them, and docs/debugger.md explains them.
+
+Exit codes: 0 ok or quit, 2 usage or input error, 3 a launch ran on to a fault or hang.";
+
+/// `debug`.
+#[derive(Debug, Group)]
+pub(crate) struct Debug {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Convergence mechanism
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mechanism: Option<String>,
+    /// Lanes of an issue group
+    #[arg(long, value_name = "N")]
+    pub(crate) warp_size: Option<String>,
+    /// Where launches are first shown: fault, hang, or a location such as 12, k.cu:12 or a
+    /// function; by default before their first instruction
+    #[arg(long, value_name = "fault|hang|LOCATION")]
+    pub(crate) at: Option<String>,
+    /// Read commands from a file, and repeat them in the output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// Serve GDB at this address instead of reading commands, for launches of the machine pmask
+    #[arg(long, value_name = "[HOST]:PORT", conflicts_with_all = ["script", "at"])]
+    pub(crate) gdb: Option<String>,
+    /// Memory that snapshots may take, in MiB
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub(crate) memory: Option<u32>,
+}
+
+/// `dap`.
+#[derive(Debug, Group)]
+pub(crate) struct Dap {
+    /// Listen at this port of this host for one client, instead of using standard input and output
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Option<u16>,
+}

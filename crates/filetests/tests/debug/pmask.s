@@ -1,0 +1,70 @@
+# A RISC-V hart with predicated lanes.
+#: run:
+_start:
+    li   a0, 3
+    la   a1, word
+loop:
+    addi a0, a0, -1
+    sd   a0, 0(a1)
+    bnez a0, loop
+    li   a7, 93
+    ecall
+.data
+word:
+    .dword 9
+#: debug:
+#| kernel `program` under masks, grid 1, block 1
+#| (simtlab) break loop
+#| breakpoint 1: line 7
+#| (simtlab) continue
+#| issue 3: breakpoint 1
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    7  addi a0, a0, -1
+#| (simtlab) info registers a0 a1 pc
+#| pc         2147483660 (0x8000000c)  (of the warp)
+#| a0         3  (of the warp)
+#| a1         2149580800 (0x80200000)  (of the warp)
+#| (simtlab) step 2
+#| issue 5
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    9  bnez a0, loop
+#| (simtlab) watch a0
+#| watch 2: a0 of lane 0
+#| (simtlab) continue
+#| issue 6: breakpoint 1
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    7  addi a0, a0, -1
+#| (simtlab) continue
+#| issue 7: 2: a0 of lane 0: 0x2 -> 0x1
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    8  sd a0, 0(a1)
+#| (simtlab) who a0
+#| a0: changed at issue 6 by block (0,0,0), warp 0, lane 0, thread (0,0,0), line 7: addi a0, a0, -1
+#| (simtlab) reverse-continue
+#| issue 6: 2: a0 of lane 0: 0x2 -> 0x1
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    7  addi a0, a0, -1
+#| (simtlab) rewind 0
+#| issue 0
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    4  li a0, 3
+#| (simtlab) delete
+#| (simtlab) watch [word]:u64
+#| watch 3: 8 bytes at global[0x80200000]
+#| (simtlab) continue
+#| issue 5: 3: [word]:u64 written by lanes {0}: 9 -> 2
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    9  bnez a0, loop
+#| (simtlab) reverse-continue
+#| issue 0: the start of the launch
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    4  li a0, 3
+#| (simtlab) print [word]:u64
+#| [word]:u64 = 9
+#| (simtlab) set a0 = 1
+#| branch 1 begins at issue 0
+#| (simtlab) continue
+#| issue 8: 3: [word]:u64 written by lanes {0}: 2 -> 1
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    9  bnez a0, loop
+#| (simtlab) quit
