@@ -74,7 +74,8 @@ impl Client {
     }
 
     /// Sends a request and returns the response; events are kept.
-    fn request(&mut self, command: &str, arguments: Value) -> Value {
+    fn request(&mut self, command: &str, arguments: impl Into<Value>) -> Value {
+        let arguments = arguments.into();
         self.sequence += 1;
         let message = json!({
             "seq": self.sequence, "type": "request", "command": command, "arguments": arguments,
@@ -92,7 +93,7 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, command: &str, arguments: Value) -> Value {
+    fn ask(&mut self, command: &str, arguments: impl Into<Value>) -> Value {
         let response = self.request(command, arguments);
         assert_eq!(response["success"], true, "{response}");
         response["body"].clone()

@@ -18,8 +18,8 @@ use simt::observe::{Blind, GroupId};
 
 use crate::code::Code;
 use crate::target::{
-    Before, BranchView, Changed, End, EndKind, Event, Issued, Judge, Lanes, Look, Memory, Merge,
-    RegisterWatch, Stopped, Stops, Target, TargetError,
+    AccessWatch, Before, BranchView, Changed, End, EndKind, Event, Issued, Judge, Lanes, Look,
+    Memory, Merge, RegisterWatch, Stopped, Stops, Target, TargetError,
 };
 use crate::timeline::{Mark, Timeline};
 use crate::watcher::Watcher;
@@ -262,6 +262,17 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
         self.machine.register(self.program, &self.state, at, watch.index).ok()
     }
 
+    /// The contents of a watched range, if they are told.
+    fn contents(&self, watch: &AccessWatch) -> Vec<u8> {
+        let Some(at) = watch.at else { return Vec::new() };
+        let mut bytes = vec![0; (watch.range.end - watch.range.start) as usize];
+        match self.read(Memory { space: watch.space, at }, watch.range.start, &mut bytes) {
+            Ok(()) => bytes,
+            // Shared memory of a block that is not resident.
+            Err(_) => Vec::new(),
+        }
+    }
+
     fn path_sets(&self, group: GroupId) -> Vec<PathView<N>> {
         let groups = self.machine.groups(self.program, &self.state).into_iter();
         let mut same = groups.filter(|g| (g.id.cta, g.id.group) == (group.cta, group.group));
@@ -280,6 +291,8 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
         let mut watcher = Watcher::new(stops);
         let mut values: Vec<Option<u128>> =
             stops.registers.iter().map(|watch| self.watched(watch)).collect();
+        let mut contents: Vec<Vec<u8>> =
+            stops.accesses.iter().map(|watch| self.contents(watch)).collect();
         let (mut due, mut skip, observes) = (self.due(), skip, stops.observes());
         self.upcoming = None;
         loop {
@@ -332,6 +345,11 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
             self.at += 1;
             if !observes {
                 continue;
+            }
+            for accessed in &mut watcher.issued.accesses {
+                let new = self.contents(&stops.accesses[accessed.watch]);
+                accessed.new.clone_from(&new);
+                accessed.old = std::mem::replace(&mut contents[accessed.watch], new);
             }
             for (index, (watch, value)) in stops.registers.iter().zip(&mut values).enumerate() {
                 // Threads of other blocks reach no register.
@@ -428,6 +446,11 @@ impl<M: Inspect<N>, const N: usize> Look for Execution<'_, M, N> {
     fn groups(&self) -> Vec<GroupView<16>> {
         let groups = self.machine.groups(self.program, &self.state).into_iter();
         let path = |p: &PathView<N>| PathView { pc: p.pc, lanes: p.lanes.resized() };
+        // A policy may pick another path than the one that the mechanism prefers.
+        let picked = |id: GroupId| {
+            let next = self.upcoming.filter(|n| (n.group.cta, n.group.group) == (id.cta, id.group));
+            next.map(|next| PathView { pc: next.pc, lanes: next.lanes })
+        };
         groups
             .map(|g| GroupView {
                 id: g.id,
@@ -437,7 +460,7 @@ impl<M: Inspect<N>, const N: usize> Look for Execution<'_, M, N> {
                 waiting: g.waiting.resized(),
                 enabled: g.enabled.resized(),
                 paths: g.paths.iter().map(path).collect(),
-                next: g.next.as_ref().map(path),
+                next: picked(g.id).or(g.next.as_ref().map(path)),
             })
             .collect()
     }

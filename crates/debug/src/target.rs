@@ -145,6 +145,8 @@ pub struct AccessWatch {
     pub reads: bool,
     /// Whether writes are told.
     pub writes: bool,
+    /// The thread as which the contents are read before and after, if they are told.
+    pub at: Option<FramePlace>,
 }
 
 /// A register whose changes are told.
@@ -198,6 +200,10 @@ pub struct Accessed {
     pub lanes: Vec<(u16, u64)>,
     /// Bytes for each lane.
     pub size: u32,
+    /// The contents of the range before, if they are told.
+    pub old: Vec<u8>,
+    /// The contents after.
+    pub new: Vec<u8>,
 }
 
 /// A change of a register.

@@ -72,7 +72,9 @@ impl<const N: usize> Observer<N> for Watcher<'_> {
             let lanes: Vec<(u16, u64)> = access.lanes.iter().filter(inside).copied().collect();
             if !lanes.is_empty() {
                 let (kind, size) = (access.kind, access.size);
-                self.issued.accesses.push(Accessed { watch: index, kind, lanes, size });
+                let (old, new) = Default::default();
+                let accessed = Accessed { watch: index, kind, lanes, size, old, new };
+                self.issued.accesses.push(accessed);
                 self.told = true;
             }
         }

@@ -306,8 +306,8 @@ impl HwWatchpoint for Hart<'_> {
             WatchKind::Read => (true, false),
             WatchKind::ReadWrite => (true, true),
         };
-        let watch =
-            AccessWatch { space: Space::Global, range: address..end, cta: None, reads, writes };
+        let (space, range) = (Space::Global, address..end);
+        let watch = AccessWatch { space, range, cta: None, reads, writes, at: Some(at) };
         let mut bytes = vec![0; length as usize];
         let memory = Memory { space: Space::Global, at };
         if self.session.look().read(memory, address, &mut bytes).is_err() {
@@ -318,8 +318,6 @@ impl HwWatchpoint for Hart<'_> {
             ty: WatchedType::Unsigned(64),
             // GDB itself compares values.
             change: false,
-            bytes,
-            at,
         };
         let number = self.session.add_point(what, &format!("[{address:#x}]"), None, false);
         self.points.push(Point { number, address, watch: Some((length, kind)) });

@@ -6,7 +6,7 @@ use simt::memory::Space;
 
 use super::Answer;
 use crate::expr::{Expr, Type};
-use crate::session::breakpoint::{Breakpoint, Catch, What, contents, locate, number};
+use crate::session::breakpoint::{Breakpoint, Catch, What, locate, number};
 use crate::session::{LookNames, Session};
 use crate::target::{AccessWatch, Lanes, RegisterWatch};
 
@@ -126,15 +126,12 @@ fn add_watch(session: &mut Session<'_>, text: &str, wanted: For) -> Answer {
     let (space, address, ty, bytes) = range(session, &expr, rest)?;
     let cta = matches!(space, Space::Shared | Space::Local).then_some(at.group.cta);
     let (reads, writes) = (wanted.reads, wanted.writes);
-    let watch = AccessWatch { space, range: address..address + bytes, cta, reads, writes };
-    let now = contents(session.look(), &watch, at);
-    if now.is_empty() {
-        let memory = crate::target::Memory { space, at };
-        let refused = session.look().read(memory, address, &mut vec![0; bytes as usize]);
-        return Err(refused.map_or_else(|error| error.to_string(), |()| String::new()));
-    }
-    let change = wanted.change;
-    let what = What::Memory { watch, ty, change, bytes: now, at };
+    let range = address..address + bytes;
+    let watch = AccessWatch { space, range, cta, reads, writes, at: Some(at) };
+    let memory = crate::target::Memory { space, at };
+    let readable = session.look().read(memory, address, &mut vec![0; bytes as usize]);
+    readable.map_err(|error| error.to_string())?;
+    let what = What::Memory { watch, ty, change: wanted.change };
     let number = session.add_point(what, text, condition, false);
     Ok(format!("watch {number}: {} bytes at {}[{address:#x}]\n", bytes, space.name()))
 }

@@ -10,9 +10,7 @@ use simt::observe::{GroupId, SyncKind};
 use super::motion::Reason;
 use super::{LookNames, Session};
 use crate::expr::{Expr, Type};
-use crate::target::{
-    AccessWatch, Before, Event, Issued, Lanes, Look, Memory, RegisterWatch, Stops,
-};
+use crate::target::{AccessWatch, Before, Event, Issued, Lanes, Look, RegisterWatch, Stops};
 
 /// Events that stop a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +68,6 @@ pub enum What {
         ty: Type,
         /// Whether only accesses that change the contents stop.
         change: bool,
-        /// The contents after the last stop.
-        bytes: Vec<u8>,
-        /// The thread whose memory it is.
-        at: FramePlace,
     },
     /// Changes of a register.
     Register {
@@ -303,17 +297,13 @@ impl<'p> Points<'p> {
                     let here = places.binary_search(&next.pc).is_ok();
                     here.then_some((next.group, next.lanes, None))
                 }
-                (What::Memory { watch, ty, change, bytes, at }, Event::Issued(issued)) => {
+                (What::Memory { watch, ty, change }, Event::Issued(issued)) => {
                     accesses += 1;
-                    let told = accessed(look, issued, accesses - 1, (watch, *at));
-                    told.and_then(|mut told| {
-                        let new = std::mem::take(&mut told.contents);
-                        let old = std::mem::replace(bytes, new);
-                        if *change && old == *bytes {
-                            return None;
-                        }
-                        let text = told.describe(&point.text, *ty, &old, bytes);
-                        Some((issued.group, told.lanes, Some(text)))
+                    let told = accessed(issued, accesses - 1, watch);
+                    let told = told.filter(|told| !*change || told.old != told.new);
+                    told.map(|told| {
+                        let text = told.describe(&point.text, *ty);
+                        (issued.group, told.lanes, Some(text))
                     })
                 }
                 (What::Memory { .. }, Event::Before(_)) => {
@@ -451,14 +441,16 @@ fn caught(
 }
 
 /// An access of a watched range.
-struct Told {
+struct Told<'i> {
     lanes: Lanes,
     kind: AccessKind,
-    contents: Vec<u8>,
+    old: &'i [u8],
+    new: &'i [u8],
 }
 
-impl Told {
-    fn describe(&self, text: &str, ty: Type, old: &[u8], new: &[u8]) -> String {
+impl Told<'_> {
+    fn describe(&self, text: &str, ty: Type) -> String {
+        let (old, new) = (self.old, self.new);
         let value = |bytes: &[u8]| {
             let mut wide = [0; 16];
             let length = bytes.len().min(ty.bytes()).min(16);
@@ -476,41 +468,29 @@ impl Told {
         }
         let first = old.iter().zip(new).position(|(a, b)| a != b).unwrap_or(0);
         let first = first - first % ty.bytes().max(1);
-        let (old, new) = (value(&old[first..]), value(&new[first..]));
+        let from = |bytes: &[u8]| value(bytes.get(first..).unwrap_or_default());
+        let (old, new) = (from(old), from(new));
         let place = if first == 0 { String::new() } else { format!(" +{first}") };
         format!("{text}{place} {verb} by lanes {lanes}: {old} -> {new}")
     }
 }
 
-fn accessed(
-    look: &dyn Look,
-    issued: &Issued,
-    index: usize,
-    (watch, at): (&AccessWatch, FramePlace),
-) -> Option<Told> {
+fn accessed<'i>(issued: &'i Issued, index: usize, watch: &AccessWatch) -> Option<Told<'i>> {
     let mine = |access: &&crate::target::Accessed| access.watch == index;
     let mut lanes = Lanes::EMPTY;
     let mut kind = None;
     for access in issued.accesses.iter().filter(mine) {
         let own = |lane: u16| {
-            watch.space != Space::Local
-                || super::same(issued.group, at.group) && u32::from(lane) == at.lane
+            let same =
+                |at: FramePlace| super::same(issued.group, at.group) && u32::from(lane) == at.lane;
+            watch.space != Space::Local || watch.at.is_none_or(same)
         };
         for &(lane, _) in access.lanes.iter().filter(|(lane, _)| own(*lane)) {
             lanes.insert(lane.into());
             kind = Some(access.kind);
         }
     }
-    let kind = kind?;
-    Some(Told { lanes, kind, contents: contents(look, watch, at) })
-}
-
-/// The bytes of a watched range; empty if they cannot be read.
-pub(crate) fn contents(look: &dyn Look, watch: &AccessWatch, at: FramePlace) -> Vec<u8> {
-    let mut bytes = vec![0; (watch.range.end - watch.range.start) as usize];
-    let memory = Memory { space: watch.space, at };
-    match look.read(memory, watch.range.start, &mut bytes) {
-        Ok(()) => bytes,
-        Err(_) => Vec::new(),
-    }
+    // Each access of the issue has the contents before it; those of the first count.
+    let first = issued.accesses.iter().find(mine)?;
+    Some(Told { lanes, kind: kind?, old: &first.old, new: &first.new })
 }

@@ -141,6 +141,7 @@ impl Session<'_> {
                 .then_some(memory.at.group.cta),
             reads: false,
             writes: true,
+            at: None,
         };
         let stops = Stops { accesses: vec![watch], ..Stops::default() };
         let mut writer = None;
@@ -212,6 +213,7 @@ impl Session<'_> {
             cta: None,
             reads: true,
             writes: false,
+            at: None,
         };
         let stops = Stops { accesses: spaces.map(watch).into(), ..Stops::default() };
         let mut read = None;
