@@ -49,8 +49,8 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #| (simtlab) continue
 #| issue 12: the launch has ended
 #| (simtlab) reverse-continue
-#| issue 6: breakpoint 1
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
+#| issue 6: 2: [out + 12]:u32 written by lanes {3}: 0 -> 6
+#| block (0,0,0), warp 0, lane 3, thread (0,0,3), active {0-7}
 #| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
 #| (simtlab) reverse-stepi 2
 #| issue 4

@@ -56,15 +56,15 @@ word:
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    9  bnez a0, loop
 #| (simtlab) reverse-continue
-#| issue 0: the start of the launch
+#| issue 4: 3: [word]:u64 written by lanes {0}: 9 -> 2
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    4  li a0, 3
+#| =>    8  sd a0, 0(a1)
 #| (simtlab) print [word]:u64
 #| [word]:u64 = 9
 #| (simtlab) set a0 = 1
-#| branch 1 begins at issue 0
+#| branch 1 begins at issue 4
 #| (simtlab) continue
-#| issue 8: 3: [word]:u64 written by lanes {0}: 2 -> 1
+#| issue 5: 3: [word]:u64 written by lanes {0}: 9 -> 1
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    9  bnez a0, loop
 #| (simtlab) quit
