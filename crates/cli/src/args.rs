@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Ptxas {
         /// As ptxas takes them.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<std::ffi::OsString>,
+        args: Vec<OsString>,
     },
     /// List machines and their convergence mechanisms
     Machines,
@@ -200,7 +200,7 @@ pub(crate) struct Exec {
         allow_hyphen_values = true,
         value_name = "COMMAND"
     )]
-    pub(crate) command: Vec<std::ffi::OsString>,
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Which instruction set a program is for.

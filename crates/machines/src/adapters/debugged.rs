@@ -9,6 +9,9 @@ use super::listing::Listing;
 use super::runner::{Code, Extents};
 use crate::launch::LaunchRequest;
 
+/// Finds the code with which a program has ended itself.
+type ExitCode<S> = fn(&S) -> Option<i64>;
+
 /// Hands a launch to a debugger; the state is then where it has left it.
 pub(super) fn run<M: Inspect<1>>(
     code: &Code<'_, M>,
@@ -24,7 +27,7 @@ pub(super) fn with_exit<M: Inspect<1>>(
     code: &Code<'_, M>,
     state: &mut <M as Machine<1>>::State,
     (request, extents): (&LaunchRequest<'_>, Extents),
-    (client, exit): (&mut dyn Client, fn(&M::State) -> Option<i64>),
+    (client, exit): (&mut dyn Client, ExitCode<M::State>),
 ) -> After {
     // Memory moves, the rest is small.
     let memory = std::mem::take(code.machine.memory_mut(state));
