@@ -163,12 +163,6 @@ impl TestFile {
         } else if self.check != self.runs.is_empty() {
             return Err("a case is either checked (`check:`) or run (`run: ...`)".to_owned());
         }
-        let pinned = !self.expectations.is_empty()
-            || !self.statistics.is_empty()
-            || self.failure.is_some()
-            || self.findings.is_some()
-            || self.explore.as_ref().is_some_and(|words| words.outcomes.is_some());
-        if !pinned && !self.check && !self.is_launch_file() {
         if !self.is_pinned() && self.debug.is_empty() && !self.check && !self.is_launch_file() {
             return Err(
                 "the case expects nothing: add `expect`, `stats`, `trap`, `hang` or `fails`"
@@ -184,6 +178,7 @@ impl TestFile {
             || !self.statistics.is_empty()
             || self.failure.is_some()
             || self.findings.is_some()
+            || self.explore.as_ref().is_some_and(|words| words.outcomes.is_some())
     }
 
     /// Whether the case is a launch file.

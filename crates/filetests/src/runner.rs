@@ -9,9 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use checks::Checker;
-use findings::{CheckSet, Finding, Findings};
 use debug::{At, Console};
-use findings::CheckSet;
+use findings::{CheckSet, Finding, Findings};
 use inputs::Array;
 use inputs::launch::{LaunchFile, Located};
 use isa::{Diagnostics, SourceMap, Span};

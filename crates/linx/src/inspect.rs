@@ -196,15 +196,19 @@ impl Inspect for Linx {
         &mut state.memory
     }
 
+    fn output<'s>(&self, state: &'s State) -> &'s [u8] {
+        &state.host.console.output
+    }
+
     fn digest(&self, state: &State) -> u64 {
         let mut digest = Digest::default();
         digest.words(state.gpr);
         digest.words(state.t.into_iter().chain(state.u));
         digest.words([state.flags, state.frm, state.ring, state.issues]);
         let mut rest = String::new();
-        let State { ssr, phase, tiles, saved, dead, .. } = state;
+        let State { ssr, phase, tiles, saved, dead, host, .. } = state;
         // Writing to a string cannot fail.
-        let _ = write!(rest, "{ssr:?}{phase:?}{tiles:?}{saved:?}{dead:?}");
+        let _ = write!(rest, "{ssr:?}{phase:?}{tiles:?}{saved:?}{dead:?}{host:?}");
         digest.words(rest.bytes().map(u64::from));
         digest.memory(&state.memory);
         digest.finish()

@@ -27,7 +27,7 @@ pub use launch::{
 };
 pub use mechanisms::{mechanisms_named, one_mechanism};
 pub use monitor::{
-    Attached, LaunchMonitor, ProbedMonitor, Progress, ScheduledMonitor, Unmonitored,
+    Attached, DebuggedMonitor, LaunchMonitor, ProbedMonitor, Progress, ScheduledMonitor,
+    Unmonitored,
 };
-pub use monitor::{DebuggedMonitor, LaunchMonitor, ProbedMonitor, Progress, Unmonitored};
 pub use program::{Context, ContextState, Dependence, MemoryRange, Program};

@@ -101,6 +101,27 @@ pub struct ScheduledMonitor<'a> {
 }
 
 impl LaunchMonitor for ScheduledMonitor<'_> {
+    fn poll(&mut self, progress: Progress) -> bool {
+        self.monitor.poll(progress)
+    }
+
+    fn engine_selected(&mut self, engine: &str) {
+        self.monitor.engine_selected(engine);
+    }
+
+    fn buffer_allocated(&mut self, buffer: &str, address: u64, bytes: u64) {
+        self.monitor.buffer_allocated(buffer, address, bytes);
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        self.monitor.probe()
+    }
+
+    fn attached(&mut self) -> Attached<'_> {
+        Attached { probe: self.monitor.probe(), strategy: Some(&mut *self.strategy) }
+    }
+}
+
 /// A monitor with a debugger.
 pub struct DebuggedMonitor<'a> {
     /// The monitor that may stop the launch.
@@ -122,12 +143,6 @@ impl LaunchMonitor for DebuggedMonitor<'_> {
         self.monitor.buffer_allocated(buffer, address, bytes);
     }
 
-    fn probe(&mut self) -> Option<&mut dyn Probe> {
-        self.monitor.probe()
-    }
-
-    fn attached(&mut self) -> Attached<'_> {
-        Attached { probe: self.monitor.probe(), strategy: Some(&mut *self.strategy) }
     fn debugger(&mut self) -> Option<&mut dyn debug::Client> {
         Some(&mut *self.client)
     }

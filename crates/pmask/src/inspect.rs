@@ -181,7 +181,7 @@ impl Inspect for Pmask {
     }
 
     fn output<'s>(&self, state: &'s State) -> &'s [u8] {
-        &state.host.output
+        &state.host.console.output
     }
 
     fn digest(&self, state: &State) -> u64 {
@@ -199,6 +199,6 @@ impl Inspect for Pmask {
     }
 
     fn bytes(&self, state: &State) -> usize {
-        size_of::<State>() + (1 << 16) + state.host.output.len() + state.host.input.len()
+        size_of::<State>() + (1 << 16) + state.host.console.output.len()
     }
 }

@@ -17,10 +17,8 @@ use super::spin::Programs;
 use super::statistics::{RunTotals, counters, inserted, result};
 use super::{debugged, options, report};
 use crate::adapters::shared;
-use crate::launch::{Choice, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
-use crate::monitor::{Attached, LaunchMonitor, Progress};
 use crate::launch::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
-use crate::monitor::{LaunchMonitor, Progress};
+use crate::monitor::{Attached, LaunchMonitor, Progress};
 use crate::probe::{self, EventSink, LaunchStart};
 use crate::program::{Context, ContextState};
 use crate::stats::CodeCost;
@@ -439,7 +437,6 @@ impl Context for VmContext<'_> {
         request: &LaunchRequest<'_>,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
-        let observed = monitor.probe().is_some() || options::checks_facts(request.options);
         let scheduled = monitor.attached().strategy.is_some();
         let observed = monitor.probe().is_some()
             || monitor.debugger().is_some()
