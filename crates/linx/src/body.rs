@@ -48,6 +48,7 @@ impl State {
         {
             return Err(Trap::fetch(source, entry).in_body());
         }
+        self.changes += 1;
         let inputs = header.inputs().iter().map(|&id| self.tiles.slot(id)).collect();
         let outputs =
             header.outputs().iter().map(|&(hand, bytes)| self.tiles.push(hand, bytes)).collect();
@@ -206,6 +207,7 @@ impl State {
     }
 
     fn system_in_body(&mut self, insn: &Insn, op: System, pc: u64) -> Result<(), Trap> {
+        self.changes += 1;
         match op {
             System::SsrGet => {
                 let value = self.get_ssr(insn.imm);

@@ -31,6 +31,7 @@ struct Shape {
 impl State {
     /// Executes the block of a valid header; `at` is the instruction that ends it.
     pub(crate) fn execute_engine(&mut self, header: &Header, at: u64) -> Result<(), Trap> {
+        self.changes += 1;
         let element = Element::of(header.data_type);
         let element =
             element.ok_or_else(|| Trap::illegal(at, "elements of this type are not specified"))?;

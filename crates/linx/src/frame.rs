@@ -82,6 +82,7 @@ impl State {
         if length == 0 {
             return Ok(());
         }
+        self.changes += 1;
         let done = match template {
             Template::MCopy => self.memory.copy(to, source, length),
             _ => self.memory.fill(to, length, from as u8),

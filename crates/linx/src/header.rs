@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 /// A tile descriptor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Iot {
     /// Ids of the source tiles.
     pub(crate) sources: [Option<u8>; 2],
@@ -37,7 +37,7 @@ pub(crate) struct Iot {
 }
 
 /// A header under construction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
     pub(crate) start: u64,

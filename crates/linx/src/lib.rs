@@ -56,7 +56,7 @@ pub use parameters::{Parameter, ParameterType, parameters};
 pub use program::{LoadError, Program, binary};
 pub use prose::prose;
 pub use regid::Codec;
-pub use state::{Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
+pub use state::{Inactive, Launch, LaunchError, Linear, Mark, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 
 /// The address where code starts.

@@ -143,6 +143,7 @@ impl State {
         value: u64,
         body: bool,
     ) -> Result<(), Trap> {
+        self.changes += 1;
         if !body && self.store_to_device(at, value) {
             return Ok(());
         }
@@ -177,6 +178,7 @@ impl State {
         change: impl FnMut(u64) -> u64,
         body: bool,
     ) -> Result<u64, Trap> {
+        self.changes += 1;
         self.check_access(pc, at, size(log2), AccessKind::Atomic, body)?;
         let width = Width::from_bytes(size(log2)).unwrap_or(Width::B8);
         let result = self.memory.atomic(Addr(at), width, change);

@@ -186,7 +186,7 @@ pub enum LaunchError {
 const STACK: (u64, u64) = (0x0f00_0000, 0x1_0000);
 
 /// The position of the machine relative to blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Phase {
     /// Between blocks: a marker must stand at `pc`. `source` is the instruction that led here.
     Between { pc: u64, source: u64 },
@@ -200,8 +200,29 @@ pub(crate) enum Phase {
     Done(u64),
 }
 
+impl Phase {
+    fn pc(&self) -> Option<u64> {
+        match self {
+            Self::Between { pc, .. } => Some(*pc),
+            Self::Block(block) => Some(block.pc),
+            Self::Header(header) => Some(header.pc),
+            Self::Body(body) => Some(body.group.as_ref().map_or(body.entry, |group| group.pc)),
+            Self::Done(_) => None,
+        }
+    }
+}
+
+/// A state that [`State::mark`] has remembered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    phase: Phase,
+    scalars: ([u64; 24], Queue, Queue, u64, u64, u64),
+    reserved: Option<u64>,
+    changes: u64,
+}
+
 /// A coupled block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Block {
     pub(crate) start: u64,
     pub(crate) pc: u64,
@@ -217,7 +238,7 @@ pub(crate) struct Block {
 pub(crate) type Queue = [u64; 4];
 
 /// A group that runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
     pub(crate) id: GroupId,
     pub(crate) pc: u64,
@@ -236,7 +257,7 @@ pub(crate) struct Group {
 }
 
 /// A kernel that runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Body {
     pub(crate) simt: Simt,
     pub(crate) entry: u64,
@@ -308,6 +329,9 @@ pub struct State {
     pub(crate) issues: u64,
     /// The line that a load has reserved.
     pub(crate) reserved: Option<u64>,
+    /// How often something besides registers and queues may have changed, or was read that does by
+    /// itself: memory, tiles, system registers, the host, the time.
+    pub(crate) changes: u64,
     /// Console, exit and memory on request.
     pub host: Host,
 }
@@ -351,6 +375,7 @@ impl State {
             warnings: BTreeSet::new(),
             issues: 0,
             reserved: None,
+            changes: 0,
             host: Host::new(process, options.calls, options.clock, input),
         };
         if let Some(process) = process {
@@ -436,6 +461,25 @@ impl State {
                 .memory
                 .map_at("mapped", Addr(range.start), length, Permission::ReadWrite)
                 .is_ok()
+    }
+
+    /// Remembers the state, so that [`State::is_at`] can tell whether it comes again.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        let scalars = (self.gpr, self.t, self.u, self.flags, self.frm, self.ring);
+        Mark { phase: self.phase.clone(), scalars, reserved: self.reserved, changes: self.changes }
+    }
+
+    /// Returns whether the state is the one that was remembered: the program runs in a circle.
+    #[must_use]
+    pub fn is_at(&self, mark: &Mark) -> bool {
+        self.changes == mark.changes && self.pc() == mark.phase.pc() && self.mark() == *mark
+    }
+
+    /// The instruction that is executed next.
+    #[must_use]
+    pub fn pc(&self) -> Option<u64> {
+        self.phase.pc()
     }
 
     /// What runs in the body: the number of the group, its EXEC mask and its counters.

@@ -253,6 +253,7 @@ impl State {
         match target {
             Target::Global => self.store(pc, at, size, value, true),
             Target::Tile(id) => {
+                self.changes += 1;
                 let start = at as usize;
                 if let Some(place) = self.tiles.bytes_mut(id).get_mut(start..start + size as usize)
                 {

@@ -466,3 +466,24 @@ fn memory_on_request() {
     state.memory.read_bytes(Addr(s0 + 8184), &mut byte).unwrap();
     assert_eq!(u64::from_le_bytes(byte), 8192);
 }
+
+/// A state without a store in between is the one before; one that counts is not.
+#[test]
+fn circles_are_found_by_their_state() {
+    let go = |text: &str| {
+        let program = Program::from_image(&assembled(text, TileOps::V04), TileOps::V04).unwrap();
+        let mut state = Linx::default().launch(&program, Launch::default()).unwrap();
+        let _ = Linx::default().run(&program, &mut state, &mut Blind, 20);
+        let mark = state.mark();
+        (0..12).any(|_| {
+            let step = Linx::default().step(&program, &mut state, &mut Blind);
+            assert!(matches!(step, Step::Issued), "{step:?}");
+            state.is_at(&mark)
+        })
+    };
+    let around = |text: &str| format!("_start: C.BSTART.STD DIRECT, _start\n{text}\nC.BSTOP\n");
+    assert!(go(&around("c.movi 1, ->a0")));
+    assert!(!go(&around("addi a0, 1, ->a0")));
+    assert!(!go(&around("c.movi 1, ->t\nsdi t#1, [sp, -8]")));
+    assert!(!go(&around("ssrget CYCLE, ->a0")));
+}

@@ -35,6 +35,8 @@ impl<'p> LinxContext<'p> {
 struct Traps<'a> {
     program: &'a ::linx::Program,
     listing: &'a Listing,
+    /// A state that the program may come to again.
+    mark: Option<::linx::Mark>,
 }
 
 impl Traps<'_> {
@@ -122,6 +124,22 @@ impl Guest<Linx> for Traps<'_> {
         trap.is_page_fault() && trap.arg.is_some_and(|address| state.page_in(address))
     }
 
+    fn remember(&mut self, state: &::linx::State) -> bool {
+        self.mark = Some(state.mark());
+        true
+    }
+
+    fn repeats(&self, state: &::linx::State) -> Option<Stop> {
+        self.mark.as_ref().filter(|mark| state.is_at(mark))?;
+        let pc = state.pc()?;
+        let at = self.listing.span(pc).map(|span| (span, "it comes here again".to_owned()));
+        let message = "the complete state repeats: the program never ends";
+        let mut stop = self.listing.stop("repeats", message, at);
+        let place = self.program.place(pc).map_or(String::new(), |place| format!(" ({place})"));
+        stop.report = stop.report.note(format!("at {pc:#x}{place}, without a store in between"));
+        Some(stop)
+    }
+
     /// The machine counts its issues in replays, too.
     fn spent(&self, _: &Linx, state: &::linx::State, _steps: u64) -> u64 {
         state.issues()
@@ -183,7 +201,7 @@ impl Context for LinxContext<'_> {
         let (grid, block) = (request.grid, request.block);
         let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let bounds = Bounds { slice: SLICE, limit: request.limit.unwrap_or(LIMIT) };
-        let guest = &mut Traps { program, listing };
+        let guest = &mut Traps { program, listing, mark: None };
         let (end, stats) =
             runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
         let mut output = std::mem::take(&mut state.host.console.output);
