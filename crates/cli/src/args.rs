@@ -186,8 +186,8 @@ pub(crate) struct Exec {
     /// that report themselves, such as the pytest plug-in
     #[arg(long, conflicts_with_all = ["stats", "error_exit"])]
     pub(crate) quiet: bool,
-    /// Load libcudart into every process before its other libraries: for programs that have a search
-    /// path of their own for it. Python programs do without
+    /// Load libcudart into every process before its other libraries: for programs that have a
+    /// search path of their own for it. Python programs do without
     #[arg(long)]
     pub(crate) preload: bool,
     /// Where libcuda.so is; by default it is looked for beside this program

@@ -285,7 +285,8 @@ fn shell(name: &str, command: &str, around: &str) -> Output {
 #[test]
 fn python_finds_the_modules_of_the_run_first() {
     let script = "python=$SIMTLAB_RUN_LIBRARIES/python; test \"${PYTHONPATH%%:*}\" = \"$python\" && \
-        test -f $python/sitecustomize.py -a -f $python/simtlab_clients/torch_backend/operators.py && \
+        test -f $python/sitecustomize.py && \
+        test -f $python/simtlab_clients/torch_backend/operators.py && \
         test -e $SIMTLAB_RUN_LIBRARIES/libcuda.so.1 -a -z \"$LD_PRELOAD\" && echo found";
     let ended = shell("exec-python", script, "unset LD_PRELOAD;");
     assert_eq!(String::from_utf8_lossy(&ended.stdout), "found\n", "{ended:?}");

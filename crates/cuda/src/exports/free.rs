@@ -109,9 +109,9 @@ const WRITES: i32 = 1;
 /// The host reads the bytes; checks treat that as a copy to the host.
 const READS: i32 = 2;
 
-/// Writes to `out` where `len` bytes of device memory are in this process. `access` is 1 if the host
-/// writes the bytes, 2 if it reads all of them, 0 if neither is to be noted. A plug-in that computes
-/// operators of a framework on the host works on them there. Not part of CUDA's interface.
+/// Writes to `out` where `len` bytes of device memory are in this process. `access` is 1 if the
+/// host writes the bytes, 2 if it reads all of them, 0 if neither is to be noted. A plug-in that
+/// computes operators of a framework on the host works on them there. Not part of CUDA's interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_expose(out: Ptr, address: u64, len: u64, access: i32) -> i32 {
     entry::enter("simtlab_expose", |d| {

@@ -1,5 +1,5 @@
-//! The modules of the Python package that Python programs find first: they prepare frameworks for the
-//! virtual device when these are imported.
+//! The modules of the Python package that Python programs find first: they prepare frameworks for
+//! the virtual device when these are imported.
 //!
 //! They are embedded, so that `exec` works for programs of any Python environment.
 
