@@ -1,9 +1,10 @@
 //! NVIDIA PTX: text to syntax tree to kernel IR, and back to text.
 //!
-//! [`parse()`] turns any text into a tree, [`parse_kernels()`] the parts that some kernels need; [`Module`]'s `Display` turns the tree into text again.
-//! [`lower()`] turns the tree into a module of the kernel IR, [`check()`] only reports what is
-//! wrong or not supported. The spelling of opcodes, their modifiers and operands, and the
-//! operations that they become are a table: [`spelling`].
+//! [`parse()`] turns any text into a tree, [`parse_kernels()`] the parts that some kernels need;
+//! [`Module`]'s `Display` turns the tree into text again. [`lower()`] turns the tree into a module
+//! of the kernel IR, [`check()`] only reports what is wrong or not supported. The spelling of
+//! opcodes, their modifiers and operands, and the operations that they become are a table:
+//! [`spelling`].
 //!
 //! ```
 //! let text = "
