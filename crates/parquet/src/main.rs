@@ -2,8 +2,8 @@
 //!
 //! A program of its own, so that nobody waits for the `parquet` crate who builds `simtlab`; that
 //! runs it for `sweep export --parquet`. Each column is optional and has the type of
-//! `columns.json`; units and definitions are key-value metadata of the file, as `unit:NAME` and `definition:NAME`.
-//! Rows are written in groups, so memory is bounded.
+//! `columns.json`; units and definitions are key-value metadata of the file, as `unit:NAME` and
+//! `definition:NAME`. Rows are written in groups, so memory is bounded.
 
 use std::fs::File;
 use std::io::Write as _;
