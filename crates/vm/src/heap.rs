@@ -65,8 +65,8 @@ impl Heap {
         self.live.iter().map(|(&address, block)| (address, block.bytes))
     }
 
-    /// Returns the instruction that has allocated the block at an address, as a place in the program
-    /// whose launch has executed it.
+    /// Returns the instruction that has allocated the block at an address, as a place in the
+    /// program whose launch has executed it.
     #[must_use]
     pub fn allocated_at(&self, address: Addr) -> Option<Pc> {
         self.live.get(&address.0).map(|block| block.at)
