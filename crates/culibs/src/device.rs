@@ -111,7 +111,7 @@ pub fn zeroed<T: Pod>(len: usize) -> Outcome<Vec<T>> {
 /// Reads adjacent elements of device memory.
 ///
 /// # Errors
-/// [`Error::Fault`] if the device refuses the access; the same of [`write`].
+/// [`Error::Fault`] if the device refuses the access; the same of [`write()`].
 pub fn read<T: Pod>(at: u64, len: usize) -> Outcome<Vec<T>> {
     Rows::flat(at, len).read()
 }

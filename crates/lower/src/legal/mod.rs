@@ -3,9 +3,9 @@
 //! All lowerings begin with it. What a machine computes by itself is the [`Target`]'s answer;
 //! everything else becomes sequences of what it has, in two stages:
 //!
-//! 1. [`words`]: 64-bit values become pairs of words, values of 8 and 16 bits words whose upper
+//! 1. `words`: 64-bit values become pairs of words, values of 8 and 16 bits words whose upper
 //!    bits are zero. Addresses are low words: memory lies below 4 GiB.
-//! 2. [`ops`]: operations on words that the target lacks become other operations on words.
+//! 2. `ops`: operations on words that the target lacks become other operations on words.
 //!
 //! The result is IR like any other: it runs on the engine, which is how the sequences are tested.
 //! An inserted instruction has the guard, the place and, as its origin, `lowering`.
