@@ -113,6 +113,10 @@ pub(crate) struct Verify {
     /// thread, up to 8
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,
+    /// Kernels of a module of random kernels: smaller modules load sooner
+    #[arg(long, value_name = "N", default_value_t = device::verify::MODULE_KERNELS,
+          value_parser = clap::value_parser!(u16).range(1..=i64::from(device::verify::MODULE_KERNELS)))]
+    pub(crate) module_kernels: u16,
     /// Run only cases whose name or one of whose instructions or kernels contains a text; may be
     /// repeated
     #[arg(long, value_name = "TEXT")]

@@ -28,6 +28,7 @@ use crate::error::DeviceError;
 use crate::request::{Choice, Request};
 use crate::supervise::{self, Patience, WorkerCommand};
 pub use folder::results;
+pub use random::MODULE_KERNELS;
 pub use result::{CaseResult, Differing, Verdict};
 use session::Session;
 
@@ -95,6 +96,8 @@ pub struct Plan {
     pub most: usize,
     /// Workers that run modules of random kernels at the same time.
     pub jobs: usize,
+    /// Kernels of a module of the random suite, 1 to [`MODULE_KERNELS`].
+    pub module_kernels: u16,
 }
 
 /// Why suites cannot be run at all.
@@ -238,7 +241,7 @@ pub fn verify(
                 cases.push(counters::case(&plan.folder)?);
             }
             Suite::Sync => cases.extend(sync::cases(&plan.folder)?),
-            Suite::Random => cases.extend(random::cases(&plan.folder)?),
+            Suite::Random => cases.extend(random::cases(&plan.folder, plan.module_kernels)?),
         }
     }
     cases.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.name.cmp(&b.name)));

@@ -23,10 +23,10 @@ use super::{Case, Kind, Suite, VerifyError, at};
 use crate::compare::Comparison;
 use crate::record::{Identity, RunRecord};
 
-/// Kernels of a module.
-const KERNELS: u64 = 500;
+/// Kernels of a module, if the plan does not say: the most.
+pub const MODULE_KERNELS: u16 = 500;
 
-/// Modules of each generator: 100,000 kernels in all.
+/// Modules of each generator: 100,000 kernels in all, if modules are large.
 const MODULES: u64 = 100;
 
 /// What the first modules are worth, beside cases of other suites. All others come last.
@@ -44,8 +44,9 @@ pub(super) const MARK: &str = "// ";
 /// Where kernels come from.
 const GENERATORS: [&str; 2] = ["forms", "flow"];
 
-/// The suite; its files are made later.
-pub(super) fn cases(folder: &Path) -> Result<Vec<Case>, VerifyError> {
+/// The suite in modules of `kernels` kernels; its files are made later. Names tell the size of
+/// modules, so that a folder may hold results of several.
+pub(super) fn cases(folder: &Path, kernels: u16) -> Result<Vec<Case>, VerifyError> {
     let folder = folder.join("cases").join("random");
     std::fs::create_dir_all(&folder).map_err(at(&folder))?;
     let input = folder.join("in.npy");
@@ -56,8 +57,9 @@ pub(super) fn cases(folder: &Path) -> Result<Vec<Case>, VerifyError> {
         npy::save(&input, &Array::from_bits(ElemType::U64, &words)).map_err(at(&input))?;
     }
     let case = |(generator, number): (&str, u64)| {
-        let name = format!("random-{generator}-{number:03}");
-        let seeds = number * KERNELS..(number + 1) * KERNELS;
+        let size = if kernels == MODULE_KERNELS { String::new() } else { format!("{kernels}x") };
+        let name = format!("random-{generator}-{size}{number:03}");
+        let seeds = number * u64::from(kernels)..(number + 1) * u64::from(kernels);
         Case {
             launch_file: folder.join(format!("{name}.toml")),
             name,

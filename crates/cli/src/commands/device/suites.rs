@@ -28,6 +28,7 @@ pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
         suites,
         folder: args.out.clone(),
         jobs: args.jobs.map_or_else(default_jobs, usize::from),
+        module_kernels: args.module_kernels,
         kernels: args.kernels.clone(),
         only: args.only.clone(),
         time,
