@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand};
+use device::verify::MODULE_KERNELS;
 
 use super::Subject;
 
@@ -74,6 +75,11 @@ pub(crate) struct Info {
     pub(crate) json: bool,
 }
 
+/// Accepts sizes of modules.
+fn module() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=i64::from(MODULE_KERNELS))
+}
+
 /// `device run`.
 #[derive(Debug, Group)]
 pub(crate) struct RunDevice {
@@ -114,8 +120,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,
     /// Kernels of a module of random kernels: smaller modules load sooner
-    #[arg(long, value_name = "N", default_value_t = device::verify::MODULE_KERNELS,
-          value_parser = clap::value_parser!(u16).range(1..=i64::from(device::verify::MODULE_KERNELS)))]
+    #[arg(long, value_name = "N", default_value_t = MODULE_KERNELS, value_parser = module())]
     pub(crate) module_kernels: u16,
     /// Run only cases whose name or one of whose instructions or kernels contains a text; may be
     /// repeated
