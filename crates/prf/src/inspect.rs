@@ -17,7 +17,7 @@ const REGISTERS: u32 = 64;
 
 impl Inspect for Prf {
     fn upcoming(&self, _: &Program, state: &mut State) -> Result<Upcoming, Step<Trap>> {
-        let warp = state.warp.as_ref().ok_or(Step::Done)?;
+        let warp = state.warp().ok_or(Step::Done)?;
         Ok(Upcoming { group: warp.id, pc: Pc(warp.pc.into()), lanes: warp.live })
     }
 
@@ -35,7 +35,7 @@ impl Inspect for Prf {
                 next: Some(path),
             }
         };
-        state.warp.iter().map(view).collect()
+        state.warps.iter().map(view).collect()
     }
 
     fn registers(&self, _: &Program, _: Pc) -> Vec<Register> {
@@ -63,7 +63,7 @@ impl Inspect for Prf {
         at: FramePlace,
         index: u32,
     ) -> Result<u128, InspectError> {
-        let warp = resident(state.warp.as_ref(), at)?;
+        let warp = resident(&state.warps, at)?;
         let lane = at.lane as usize;
         if let Some(predicate) = index.checked_sub(REGISTERS) {
             let lanes = warp.predicates.get(predicate as usize).ok_or(InspectError::NoRegister)?;
@@ -80,8 +80,8 @@ impl Inspect for Prf {
         index: u32,
         value: u128,
     ) -> Result<(), InspectError> {
-        resident(state.warp.as_ref(), at)?;
-        let warp = state.warp.as_mut().ok_or(InspectError::NotResident)?;
+        let own = index_of(&state.warps, at).ok_or(InspectError::NotResident)?;
+        let warp = &mut state.warps[own];
         let lane = at.lane as usize;
         if let Some(predicate) = index.checked_sub(REGISTERS) {
             let lanes = warp.predicates.get_mut(predicate as usize);
@@ -93,7 +93,7 @@ impl Inspect for Prf {
     }
 
     fn frames(&self, _: &Program, state: &State, at: FramePlace) -> Vec<Pc> {
-        let warp = resident(state.warp.as_ref(), at).ok();
+        let warp = resident(&state.warps, at).ok();
         let alive = warp.filter(|warp| warp.live.contains(at.lane as usize));
         alive.map(|warp| Pc(warp.pc.into())).into_iter().collect()
     }
@@ -101,7 +101,7 @@ impl Inspect for Prf {
     /// The predicate registers that hold lanes.
     fn mechanism(&self, state: &State, id: GroupId) -> Vec<MechanismRow> {
         let own = |warp: &&Warp| (warp.id.cta, warp.id.group) == (id.cta, id.group);
-        let Some(warp) = state.warp.as_ref().filter(own) else { return Vec::new() };
+        let Some(warp) = state.warps.iter().find(own) else { return Vec::new() };
         let rows = warp.predicates.iter().enumerate().filter(|(_, lanes)| lanes.any());
         rows.map(|(number, lanes)| MechanismRow {
             what: format!("p{number}"),
@@ -123,7 +123,8 @@ impl Inspect for Prf {
     fn digest(&self, state: &State) -> u64 {
         let mut digest = Digest::default();
         digest.word(state.blocks_done().into());
-        if let Some(warp) = &state.warp {
+        digest.word(state.turn as u64);
+        for warp in &state.warps {
             digest.words([warp.id.cta, warp.id.group.into(), warp.pc.into(), warp.live.bits()]);
             for lanes in warp.registers.iter() {
                 digest.words(lanes.iter().map(|&value| u64::from(value)));
@@ -134,15 +135,19 @@ impl Inspect for Prf {
         digest.finish()
     }
 
-    fn bytes(&self, _: &State) -> usize {
-        size_of::<State>() + 64 * 32 * 4
+    fn bytes(&self, state: &State) -> usize {
+        size_of::<State>() + state.warps.len() * (size_of::<Warp>() + 64 * 32 * 4)
     }
 }
 
-fn resident(warp: Option<&Warp>, at: FramePlace) -> Result<&Warp, InspectError> {
-    let own = |warp: &&Warp| {
+fn index_of(warps: &[Warp], at: FramePlace) -> Option<usize> {
+    let own = |warp: &Warp| {
         (warp.id.cta, warp.id.group) == (at.group.cta, at.group.group)
             && warp.launched.contains(at.lane as usize)
     };
-    warp.filter(own).filter(|_| at.frame == 0).ok_or(InspectError::NotResident)
+    warps.iter().position(own).filter(|_| at.frame == 0)
+}
+
+fn resident(warps: &[Warp], at: FramePlace) -> Result<&Warp, InspectError> {
+    index_of(warps, at).map(|index| &warps[index]).ok_or(InspectError::NotResident)
 }

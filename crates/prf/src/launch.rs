@@ -108,6 +108,11 @@ impl Header {
         self.total.saturating_sub(before).min(self.threads.into()) as u32
     }
 
+    /// The warps of a block; none if there is no such block.
+    pub(crate) fn warps(&self, block: u32) -> Vec<Warp> {
+        (0..).map_while(|index| self.warp(block, index)).collect()
+    }
+
     /// Warp `index` of a block, if the block has that many.
     pub(crate) fn warp(&self, block: u32, index: u32) -> Option<Warp> {
         if block >= self.blocks {

@@ -1,13 +1,14 @@
 //! The functional model: one instruction of one warp at a time.
 //!
-//! Blocks run one after another, and so do the warps of a block, each to its end: the machine has
-//! no barrier and no shared memory, so programs cannot observe it (order of conflicting stores
-//! aside, which the machine leaves open between warps). Packet bits have no meaning here. Always
-//! holds for a [`State`]: at most one warp exists at a time.
+//! Blocks run one after another. A warp of a block runs until it has ended or has jumped back
+//! [`BACK_EDGES`] times; then the next one of the block has its turn, so that warps can wait for
+//! each other through memory. The order of conflicting stores of warps is left open by the machine.
+//! Packet bits have no meaning here. Always holds for a [`State`]: the warps of at most one block
+//! exist at a time, and none that has ended.
 
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
-use simt::observe::{Branch, Events, GroupId, Issue, Observer, Pc};
+use simt::observe::{Branch, Events, Issue, Observer, Pc};
 use simt::slots::{Domain, LaneSlots};
 use simt::trap::Fault;
 
@@ -18,6 +19,9 @@ use crate::image::Words;
 use crate::launch::{Header, Launch, LaunchError};
 use crate::op::Insn;
 use crate::program::{LoadError, Program};
+
+/// Jumps back after which the next warp of the block has its turn.
+pub const BACK_EDGES: u32 = 64;
 
 /// The machine, in a configuration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +38,12 @@ pub struct State {
     slots: LaneSlots,
     counts: Counts,
     header: Header,
-    pub(crate) warp: Option<Warp>,
+    /// The warps of the block that have not ended.
+    pub(crate) warps: Vec<Warp>,
+    /// Which of them runs.
+    pub(crate) turn: usize,
+    /// Jumps back in this turn.
+    back_edges: u32,
     blocks_done: u32,
     /// Stores so far.
     stores: u64,
@@ -44,7 +53,9 @@ pub struct State {
 /// same as before is the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    warp: Warp,
+    warps: Vec<Warp>,
+    turn: usize,
+    back_edges: u32,
     blocks_done: u32,
     stores: u64,
 }
@@ -53,23 +64,38 @@ impl State {
     /// Remembers the state; `None` once all has ended.
     #[must_use]
     pub fn mark(&self) -> Option<Mark> {
-        let warp = self.warp.clone()?;
-        Some(Mark { warp, blocks_done: self.blocks_done, stores: self.stores })
+        self.warp()?;
+        Some(Mark {
+            warps: self.warps.clone(),
+            turn: self.turn,
+            back_edges: self.back_edges,
+            blocks_done: self.blocks_done,
+            stores: self.stores,
+        })
     }
 
     /// Returns whether the state is the one that was remembered.
     #[must_use]
     pub fn is_at(&self, mark: &Mark) -> bool {
-        let same = |warp: &Warp| warp.pc == mark.warp.pc && *warp == mark.warp;
+        let pc = |warps: &[Warp]| warps.get(self.turn).map(|warp| warp.pc);
         self.stores == mark.stores
             && self.blocks_done == mark.blocks_done
-            && self.warp.as_ref().is_some_and(same)
+            && self.turn == mark.turn
+            && pc(&self.warps) == pc(&mark.warps)
+            // Of a warp alone, all turns are the same.
+            && (self.back_edges == mark.back_edges || self.warps.len() == 1)
+            && self.warps == mark.warps
+    }
+
+    /// The running warp.
+    pub(crate) fn warp(&self) -> Option<&Warp> {
+        self.warps.get(self.turn)
     }
 
     /// The program counter of the running warp.
     #[must_use]
     pub fn pc(&self) -> Option<u32> {
-        self.warp.as_ref().map(|warp| warp.pc)
+        self.warp().map(|warp| warp.pc)
     }
 
     /// Returns the counters besides the lane slots.
@@ -84,30 +110,34 @@ impl State {
         self.blocks_done
     }
 
-    /// Continues with the next warp when this one has ended.
-    fn next_warp(&mut self) {
-        let Some(GroupId { group, .. }) =
-            self.warp.as_ref().filter(|w| w.live.is_empty()).map(|w| w.id)
-        else {
-            return;
-        };
-        let block = self.blocks_done;
-        self.warp = self.header.warp(block, group.saturating_add(1));
-        if self.warp.is_none() {
-            self.blocks_done += 1;
-            self.warp = self.header.warp(self.blocks_done, 0);
+    /// Continues with another warp when this one has ended, or has had its turn.
+    fn next_warp(&mut self, jumped_back: bool) {
+        self.back_edges += u32::from(jumped_back);
+        if self.warp().is_some_and(|warp| warp.live.is_empty()) {
+            self.warps.remove(self.turn);
+            self.back_edges = 0;
+            if self.warps.is_empty() {
+                self.blocks_done += 1;
+                self.warps = self.header.warps(self.blocks_done);
+            }
+        } else if self.back_edges == BACK_EDGES {
+            (self.turn, self.back_edges) = (self.turn + 1, 0);
+        }
+        if self.turn >= self.warps.len() {
+            self.turn = 0;
         }
     }
 }
 
-/// Executes one instruction of a warp, completely; returns whether it stores.
+/// Executes one instruction of a warp, completely; returns whether it stores, and whether it jumps
+/// back.
 fn issue<O: Observer<1>>(
     warp: &mut Warp,
     insn: Insn,
     config: Config,
     (memory, slots, counts): (&mut MemoryMap, &mut LaneSlots, &mut Counts),
     observer: &mut O,
-) -> Result<bool, Stop> {
+) -> Result<(bool, bool), Stop> {
     let predicate = warp.predicate(insn.pred);
     let lanes = lanes(warp.launched, warp.live, participants(&insn, predicate, warp.live));
     slots.vector(&lanes);
@@ -136,8 +166,9 @@ fn issue<O: Observer<1>>(
         observer.branch(&Branch { group: warp.id, pc, targets });
     }
     warp.commit(&effects.effect, config);
+    let back = effects.target.is_some_and(|target| target <= warp.pc);
     warp.pc = next;
-    Ok(matches!(effects.effect, Effect::Store { .. }))
+    Ok((matches!(effects.effect, Effect::Store { .. }), back))
 }
 
 impl Machine for Prf {
@@ -159,9 +190,10 @@ impl Machine for Prf {
         let header = Header::new(program, &launch)?;
         let mut memory = launch.memory;
         program.map(&mut memory, &header)?;
-        let warp = header.warp(0, 0);
+        let warps = header.warps(0);
         let (slots, counts) = Default::default();
-        Ok(State { memory, slots, counts, header, warp, blocks_done: 0, stores: 0 })
+        let (turn, back_edges, blocks_done, stores) = Default::default();
+        Ok(State { memory, slots, counts, header, warps, turn, back_edges, blocks_done, stores })
     }
 
     fn step<O: Observer<1>>(
@@ -170,17 +202,17 @@ impl Machine for Prf {
         state: &mut State,
         observer: &mut O,
     ) -> Step<Trap> {
-        let State { memory, slots, counts, warp, .. } = state;
-        let Some(warp) = warp else { return Step::Done };
+        let State { memory, slots, counts, warps, turn, .. } = state;
+        let Some(warp) = warps.get_mut(*turn) else { return Step::Done };
         let (group, pc, live) = (warp.id, warp.pc, warp.live);
         let done = program
             .fetch(pc)
             .map_err(|trap| (trap, live))
             .and_then(|i| issue(warp, i, self.config, (memory, slots, counts), observer));
         match done {
-            Ok(stored) => {
+            Ok((stored, jumped_back)) => {
                 state.stores += u64::from(stored);
-                state.next_warp();
+                state.next_warp(jumped_back);
                 Step::Issued
             }
             Err((cause, lanes)) => {

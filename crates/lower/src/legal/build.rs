@@ -47,6 +47,37 @@ impl Builder {
         self.insts.push(inst);
     }
 
+    /// Where the instruction is that is stood for.
+    pub(super) fn loc(&self) -> LocId {
+        self.loc
+    }
+
+    /// Emits an instruction in the lanes where a predicate holds, of those where it would be on;
+    /// its result is a word, zero in the others.
+    pub(super) fn under(&mut self, holds: Operand, inst: Inst) -> Operand {
+        let to = self.temp();
+        self.put(Some(to), word(0));
+        self.emit_under(holds, inst.result(Reg::Lane(to)));
+        Operand::lane(to)
+    }
+
+    /// Emits an instruction in the lanes where a predicate holds, of those where it would be on.
+    pub(super) fn emit_under(&mut self, holds: Operand, inst: Inst) {
+        let Operand::Reg(Reg::Lane(mut pred)) = holds else { return };
+        if let Some(guard) = self.guard {
+            let on = match guard.negated {
+                true => self.logic(Op::Not, &[Operand::lane(guard.pred)]),
+                false => Operand::lane(guard.pred),
+            };
+            if let Operand::Reg(Reg::Lane(both)) = self.logic(Op::And, &[on, holds]) {
+                pred = both;
+            }
+        }
+        let outer = self.guard.replace(Guard { pred, negated: false });
+        self.emit(inst);
+        self.guard = outer;
+    }
+
     pub(super) fn temp(&mut self) -> LaneReg {
         self.function.new_reg("w", RegTy::B32)
     }

@@ -1,8 +1,11 @@
 //! Legalisation: from verified IR to verified IR whose values are words of 32 bits.
 //!
 //! All lowerings begin with it. What a machine computes by itself is the [`Target`]'s answer;
-//! everything else becomes sequences of what it has, in two stages:
+//! everything else becomes sequences of what it has, in stages:
 //!
+//! 0. `launch`, if the dimensions of the launch are known ([`legalise_for`]): calls are inlined;
+//!    special registers, address spaces, collectives, atomics and barriers become computations and
+//!    accesses to global memory.
 //! 1. `words`: 64-bit values become pairs of words, values of 8 and 16 bits words whose upper
 //!    bits are zero. Addresses are low words: memory lies below 4 GiB.
 //! 2. `ops`: operations on words that the target lacks become other operations on words.
@@ -10,14 +13,24 @@
 //! The result is IR like any other: it runs on the engine, which is how the sequences are tested.
 //! An inserted instruction has the guard, the place and, as its origin, `lowering`.
 
+mod atomics;
+mod barrier;
 mod build;
 mod dead;
 mod float;
+mod flow;
+mod inline;
 mod integer;
+mod lanes;
+mod launch;
 mod narrow;
 mod ops;
 mod pairs;
+mod spaces;
+mod special;
 mod words;
+
+pub use launch::{LANES, Launch, Layout};
 
 use crate::Missing;
 use ir::{FuncId, Inst, LocId, Module, VerifiedModule};
@@ -46,7 +59,28 @@ pub fn legalise(
         dead::remove(&mut legal);
         out.functions[id.index()] = legal;
     }
-    VerifiedModule::new(out).map_err(|errors| {
+    verified(out)
+}
+
+/// The kernel of a module for a target and a launch. Nothing is called; the module may have more
+/// variables than before, all of whose contents are given by it.
+///
+/// # Errors
+/// [`Missing`], as [`legalise`].
+pub fn legalise_for(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    target: Target,
+    launch: &Launch,
+    layout: Layout,
+) -> Result<VerifiedModule, Missing> {
+    let mut out: Module = (**module).clone();
+    launch::launched(&mut out, kernel, target, launch, layout)?;
+    legalise(&verified(out)?, kernel, target)
+}
+
+fn verified(module: Module) -> Result<VerifiedModule, Missing> {
+    VerifiedModule::new(module).map_err(|errors| {
         let first = errors.iter().next().map_or_else(String::new, ToString::to_string);
         Missing { what: format!("valid form of this kernel: {first}"), loc: LocId(0) }
     })

@@ -9,8 +9,8 @@
 //!   instruction is its guard;
 //! - the program's own predicates are 0 or 1 in a general register; `bne` and `beq` make masks of
 //!   them;
-//! - a parameter is a word of the block of arguments; those of 64 bits are declared as pointers,
-//!   whose upper words are zero;
+//! - a parameter is a word of the block of arguments, or as many as it takes; of one of 64 bits
+//!   whose upper word nothing reads, which is a pointer mostly, it is the lower one;
 //! - x60 to x63 are scratch, those below them bases of spill slots, as many as are needed;
 //! - each instruction is a packet of its own, so no hazard is left open.
 //!
@@ -18,13 +18,14 @@
 //! number modulo 32; more are never resident), a word for each slot.
 
 mod compute;
+mod data;
 mod ranges;
 mod select;
 mod target;
 mod text;
 mod values;
 
-use crate::legal::legalise;
+use crate::legal::{LANES, Launch, Layout, legalise, legalise_for};
 use crate::{Missing, Refused};
 use flow::passes::predicate::{Options, Predicated, predicate};
 use ir::{FuncId, LocId, Module, VerifiedModule};
@@ -40,7 +41,25 @@ pub struct Assembly {
     pub instructions: usize,
     /// General registers used, scratch and bases among them.
     pub registers: u32,
+    /// The words of arguments in order: each is so many bytes at an offset of the kernel's
+    /// parameter block.
+    pub arguments: Vec<(u32, u32)>,
 }
+
+/// Warps that the machine runs at a time.
+const RESIDENT: u32 = 32;
+/// Most bytes of variables and of memory for the blocks that run at a time.
+const DATA_BYTES: u32 = 12 << 20;
+
+/// Memory of the blocks of a launch: as many as the machine runs at a time.
+#[must_use]
+pub fn layout(launch: &Launch) -> Layout {
+    let blocks = (RESIDENT / launch.warps().clamp(1, RESIDENT)).next_power_of_two();
+    Layout { blocks, bytes: DATA_BYTES }
+}
+
+/// Most threads of a block.
+const BLOCK_THREADS: u32 = RESIDENT * LANES;
 
 /// Predicate registers of the largest machine.
 pub const PREDICATES: u32 = 32;
@@ -55,26 +74,72 @@ pub fn prf(
     kernel: FuncId,
     predicates: u32,
 ) -> Result<(Assembly, Predicated), Refused> {
-    let missing = |what: &str| Missing { what: what.to_owned(), loc: LocId(0) };
-    if !module.functions.get(kernel.index()).is_some_and(ir::Function::is_kernel) {
-        return Err(missing("such kernel").into());
+    check(module, kernel)?;
+    predicated(&legalise(module, kernel, TARGET)?, kernel, predicates)
+}
+
+/// As [`prf`], for a launch: the program has what depends on its dimensions, and the machine is
+/// launched with as many blocks and threads, in one dimension.
+///
+/// # Errors
+/// As [`prf`], and for launches that are too large.
+pub fn prf_for(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    predicates: u32,
+    launch: &Launch,
+) -> Result<(Assembly, Predicated), Refused> {
+    check(module, kernel)?;
+    if !(1..=BLOCK_THREADS).contains(&launch.threads()) {
+        let what = format!("blocks of {} threads (1 to {BLOCK_THREADS})", launch.threads());
+        return Err(Missing { what, loc: LocId(0) }.into());
     }
-    let legal = legalise(module, kernel, TARGET)?;
-    let (made, functions) =
-        predicate(&legal, kernel, Options { predicates, ..Options::default() })?;
+    let legal = legalise_for(module, kernel, TARGET, launch, layout(launch))?;
+    predicated(&legal, kernel, predicates)
+}
+
+fn check(module: &VerifiedModule, kernel: FuncId) -> Result<(), Missing> {
+    if module.functions.get(kernel.index()).is_some_and(ir::Function::is_kernel) {
+        return Ok(());
+    }
+    Err(Missing { what: "such kernel".to_owned(), loc: LocId(0) })
+}
+
+fn predicated(
+    legal: &VerifiedModule,
+    kernel: FuncId,
+    predicates: u32,
+) -> Result<(Assembly, Predicated), Refused> {
+    let missing = |what: &str| Missing { what: what.to_owned(), loc: LocId(0) };
+    // The last predicate is for masks that are stored as words.
+    let ballots = legal.functions[kernel.index()]
+        .blocks
+        .iter()
+        .any(|block| block.insts.iter().any(|inst| inst.op == ir::Op::Ballot));
+    let scratch = ballots.then(|| predicates.clamp(1, PREDICATES) - 1);
+    let options = Options { predicates: predicates - u32::from(ballots), ..Options::default() };
+    let (made, functions) = predicate(legal, kernel, options)?;
     let about = functions.into_iter().find(|about| about.function == kernel);
     let about = about.ok_or_else(|| missing("such kernel"))?;
-    Ok((write(&made, kernel, &about)?, about))
+    Ok((write(&made, kernel, &about, scratch)?, about))
 }
 
 /// Writes a kernel that the pass `predicate` has made; `about` is what it said of it.
-fn write(module: &Module, kernel: FuncId, about: &Predicated) -> Result<Assembly, Missing> {
+fn write(
+    module: &Module,
+    kernel: FuncId,
+    about: &Predicated,
+    scratch: Option<u32>,
+) -> Result<Assembly, Missing> {
     if about.registers > PREDICATES {
         let what = "more than 32 predicate registers".to_owned();
         return Err(Missing { what, loc: LocId(0) });
     }
     let function = &module.functions[kernel.index()];
-    let bases = function.spill_slots.div_ceil(text::SLOTS_OF_BASE);
+    // A ballot's mask goes through the slot behind those of predicates.
+    let slots = function.spill_slots + u32::from(scratch.is_some());
+    let bases = slots.div_ceil(text::SLOTS_OF_BASE);
     let assigned = ranges::assign(function, &about.file, values::FIRST_SCRATCH - bases)?;
-    select::select(function, &about.file, &assigned, bases)
+    let data = data::Data::new(module, function, slots)?;
+    select::select(function, &about.file, &assigned, (bases, scratch), &data)
 }

@@ -1,6 +1,7 @@
 //! Instructions for each operation of the IR.
 
 use super::Assembly;
+use super::data::Data;
 use super::text::{Line, SLOTS_OF_BASE, text};
 use super::values::{FIRST_SCRATCH, short, whole};
 use crate::Missing;
@@ -11,16 +12,19 @@ use ir::{Function, Inst, LaneReg, Op, Operand, Reg, TermKind, Ty};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// Warps that have spill slots at a time.
-const WARPS: u32 = 1024;
-
 pub(super) struct Select<'a> {
     function: &'a Function,
     file: FxHashMap<LaneReg, u8>,
     assigned: &'a FxHashMap<LaneReg, u32>,
+    pub(super) data: &'a Data,
     lines: Vec<Line>,
     /// The predicate in force.
     pred: u8,
+    /// The predicate for ballots.
+    scratch: u8,
+    /// The first word of each parameter, and how many it takes.
+    params: Vec<(u32, u32)>,
+    arguments: Vec<(u32, u32)>,
 }
 
 /// Writes the function.
@@ -28,12 +32,22 @@ pub(super) fn select(
     function: &Function,
     file: &[LaneReg],
     assigned: &FxHashMap<LaneReg, u32>,
-    bases: u32,
+    (bases, scratch): (u32, Option<u32>),
+    data: &Data,
 ) -> Result<Assembly, Missing> {
     let numbered = (1u8..).zip(file).map(|(i, &reg)| (reg, i));
-    let mut this =
-        Select { function, file: numbered.collect(), assigned, lines: Vec::new(), pred: 0 };
-    let params = this.params()?;
+    let mut this = Select {
+        function,
+        file: numbered.collect(),
+        assigned,
+        data,
+        lines: Vec::new(),
+        pred: 0,
+        scratch: scratch.unwrap_or(0) as u8,
+        params: Vec::new(),
+        arguments: Vec::new(),
+    };
+    let params = this.params();
     this.bases(bases);
     for (i, block) in function.blocks.iter().enumerate() {
         this.pred = 0;
@@ -46,12 +60,10 @@ pub(super) fn select(
     }
     let (code, instructions) = text(&this.lines);
     let mut out = format!("# kernel {}\n{params}    .text\n{code}", function.name);
-    if bases > 0 {
-        let bytes = WARPS * function.spill_slots * 4;
-        let _ = write!(out, "    .data\nspills:\n    .space {bytes}\n");
-    }
+    out.push_str(&data.text);
     let used = assigned.values().max().copied().unwrap_or(0);
-    Ok(Assembly { text: out, instructions, registers: used + bases + 64 - FIRST_SCRATCH })
+    let registers = used + bases + 64 - FIRST_SCRATCH;
+    Ok(Assembly { text: out, instructions, registers, arguments: this.arguments })
 }
 
 impl Select<'_> {
@@ -69,20 +81,35 @@ impl Select<'_> {
         Missing { what: format!("{what} (for `{name}{ty}`)"), loc: inst.loc }
     }
 
-    fn params(&self) -> Result<String, Missing> {
+    /// Whether an instruction reads a word of a parameter.
+    fn reads_word(&self, index: u32, word: i64) -> bool {
+        let reads = |inst: &Inst| match inst.operands.first() {
+            Some(&Operand::Symbol(Symbol::Param(of), at)) => {
+                of == index && (at + inst.offset) / 4 == word
+            }
+            _ => false,
+        };
+        self.function.blocks.iter().flat_map(|block| &block.insts).any(reads)
+    }
+
+    fn params(&mut self) -> String {
         let mut out = String::new();
-        for param in self.function.params() {
-            let kind = match param.size {
-                4 => "",
-                8 => " ptr",
-                _ => {
-                    let what = format!("parameters of {} bytes (`{}`)", param.size, param.name);
-                    return Err(Missing { what, loc: self.function.loc });
+        for (index, param) in (0u32..).zip(self.function.params()) {
+            let first = self.arguments.len() as u32;
+            let pointer = param.size == 8 && !self.reads_word(index, 1);
+            if param.size <= 4 || pointer {
+                let kind = if pointer { " ptr" } else { "" };
+                let _ = writeln!(out, "    .param {}{kind}", param.name);
+                self.arguments.push((param.offset, param.size.min(4)));
+            } else {
+                for at in (0..param.size).step_by(4) {
+                    let _ = writeln!(out, "    .param {}_{}", param.name, at / 4);
+                    self.arguments.push((param.offset + at, (param.size - at).min(4)));
                 }
-            };
-            let _ = writeln!(out, "    .param {}{kind}", param.name);
+            }
+            self.params.push((first, self.arguments.len() as u32 - first));
         }
-        Ok(out)
+        out
     }
 
     /// Base registers of the warp's spill slots, each in the middle of what it reaches.
@@ -90,7 +117,7 @@ impl Select<'_> {
         if bases == 0 {
             return;
         }
-        let bytes = self.function.spill_slots * 4;
+        let bytes = self.data.slots * 4;
         for line in ["csrr x62, bid", "addi x63, x0, 31", "and x62, x62, x63", "slli x62, x62, 5"] {
             self.code(line.to_owned());
         }
@@ -100,7 +127,7 @@ impl Select<'_> {
         let size = self.constant(bytes, 63);
         self.code(format!("mul x62, x62, x{size}"));
         // The data section begins here.
-        let start = self.constant(0x10_0000 + 32, 63);
+        let start = self.constant(super::data::START + 32, 63);
         self.code(format!("add x{}, x62, x{start}", FIRST_SCRATCH - 1));
         for i in 1..bases {
             self.code("addi x63, x0, 31".to_owned());
@@ -112,7 +139,10 @@ impl Select<'_> {
 
     /// Where a spill slot lies: offset and base.
     fn slot(inst: &Inst) -> (i64, u32) {
-        let slot = Self::immediate(inst, 0).unwrap_or(0);
+        Self::place(Self::immediate(inst, 0).unwrap_or(0))
+    }
+
+    fn place(slot: u32) -> (i64, u32) {
         let base = FIRST_SCRATCH - 1 - slot / SLOTS_OF_BASE;
         (i64::from(slot % SLOTS_OF_BASE) * 4 - 32, base)
     }
@@ -217,6 +247,7 @@ impl Select<'_> {
             Op::CvtaTo | Op::CvtaFrom if inst.mods.space == Some(Space::Global) => {
                 self.mov(inst, to)
             }
+            Op::Ballot => self.ballot(inst, to),
             Op::Nop => {
                 self.code("addi x0, x0, 0".to_owned());
                 Ok(())
@@ -228,6 +259,20 @@ impl Select<'_> {
             }
             _ => self.compute(inst, to),
         }
+    }
+
+    /// The lanes in which a predicate holds: as a mask, through memory. The base of spill slots is
+    /// in all lanes that the warp began with, so in the lane that `prsw` takes it from.
+    fn ballot(&mut self, inst: &Inst, to: u32) -> Result<(), Missing> {
+        let (offset, base) = Self::place(self.function.spill_slots);
+        let (mask, pred) = (self.scratch, self.pred);
+        let holds = self.value(inst, 0, 60)?;
+        self.code(format!("bne p{mask}, x{holds}, x0"));
+        self.pred = 0;
+        self.code(format!("prsw p{mask}, {offset}(x{base})"));
+        self.pred = pred;
+        self.code(format!("lw x{to}, {offset}(x{base})"));
+        Ok(())
     }
 
     /// Whether the operation works on what the low 32 bits of its operands give.
@@ -350,12 +395,8 @@ impl Select<'_> {
         if !matches!(space, Space::Global | Space::Generic) {
             return Err(self.missing(inst, &format!("{space:?} memory").to_lowercase()));
         }
-        let (load, store) = match ty {
-            Ty::F32 => ("lw", "sw"),
-            ty if whole(ty) => ("lw", "sw"),
-            Ty::S16 | Ty::U16 | Ty::B16 => ("lh", "sh"),
-            Ty::S8 | Ty::U8 | Ty::B8 => ("lb", "sb"),
-            _ => return Err(self.missing(inst, &format!("accesses to {ty} values"))),
+        let Some((load, store)) = Self::names(ty) else {
+            return Err(self.missing(inst, &format!("accesses to {ty} values")));
         };
         let address = self.value(inst, 0, 60)?;
         let count = if inst.op == Op::Ld { inst.results.len() } else { inst.operands.len() - 1 };
@@ -429,25 +470,38 @@ impl Select<'_> {
         let Some(&Operand::Symbol(Symbol::Param(index), within)) = inst.operands.first() else {
             return Err(self.missing(inst, "computed parameter addresses"));
         };
-        let param = self.function.params().get(index as usize);
-        let size = param.map_or(0, |p| p.size);
         let at = within + inst.offset;
-        let word = ty.bytes() == 4 && at % 4 == 0 && (0..i64::from(size)).contains(&at);
-        if inst.op != Op::Ld || !word || inst.results.len() != 1 {
+        let size = self.function.params().get(index as usize).map_or(0, |p| p.size);
+        let one = inst.op == Op::Ld && inst.results.len() == 1 && ty.bytes() <= 4;
+        let bytes = i64::from(ty.bytes());
+        if !one || at % bytes != 0 || !(0..=i64::from(size) - bytes).contains(&at) {
             return Err(self.missing(inst, "access to parts of parameters"));
         }
         let to = match inst.results[0] {
             Some(Reg::Lane(reg)) => self.reg(reg),
             _ => 0,
         };
-        if at == 4 {
-            // Of a pointer, and of any other parameter that an argument of one word gives.
+        let (first, count) = self.params[index as usize];
+        if at / 4 >= i64::from(count) {
+            // Of a pointer.
             self.code(format!("addi x{to}, x0, 0"));
             return Ok(());
         }
         self.code("csrr x60, argp".to_owned());
-        let (base, offset) = self.reach(60, 4 * i64::from(index), false);
-        self.code(format!("lw x{to}, {offset}(x{base})"));
+        let (base, offset) = self.reach(60, 4 * i64::from(first) + at, false);
+        let (load, _) = Self::names(ty).unwrap_or(("lw", "sw"));
+        self.load_one(load, ty, to, offset, base);
         Ok(())
+    }
+
+    /// Load and store of a type.
+    fn names(ty: Ty) -> Option<(&'static str, &'static str)> {
+        Some(match ty {
+            Ty::F32 => ("lw", "sw"),
+            ty if whole(ty) => ("lw", "sw"),
+            Ty::S16 | Ty::U16 | Ty::B16 => ("lh", "sh"),
+            Ty::S8 | Ty::U8 | Ty::B8 => ("lb", "sb"),
+            _ => return None,
+        })
     }
 }

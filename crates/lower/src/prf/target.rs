@@ -11,8 +11,13 @@ pub const TARGET: Target = Target { has };
 
 fn has(inst: &Inst) -> bool {
     let ty = inst.ty.unwrap_or(Ty::B32);
-    if inst.op.info().class != Class::Compute {
-        return true;
+    match inst.op.info().class {
+        Class::Compute => {}
+        Class::Memory => return matches!(inst.op, Op::Ld | Op::St),
+        // Masks are stored as words.
+        Class::Collective => return inst.op == Op::Ballot,
+        Class::Barrier => return false,
+        _ => return true,
     }
     if inst.mods.flags != Flags::NONE {
         return false;

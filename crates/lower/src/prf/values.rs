@@ -23,7 +23,10 @@ impl Select<'_> {
         match inst.operands.get(index) {
             Some(&Operand::Reg(Reg::Lane(reg))) => Ok(self.reg(reg)),
             Some(&Operand::Imm(value)) => Ok(self.constant(value as u32, scratch)),
-            Some(Operand::Symbol(..)) => Err(self.missing(inst, "addresses of variables")),
+            Some(&Operand::Symbol(symbol, at)) => match self.data.address(symbol, at) {
+                Some(address) => Ok(self.constant(address, scratch)),
+                None => Err(self.missing(inst, "addresses of variables")),
+            },
             _ => Err(self.missing(inst, "such operand")),
         }
     }

@@ -1,5 +1,7 @@
 //! Tests of the lowerings.
 
+mod bundled;
 mod legal;
+mod on_prf;
 mod page;
 mod prf;

@@ -1,14 +1,17 @@
 //! The book's chapter on predication: its tables are what the pass does and the machine takes.
 
+use crate::bundled::{files as launch_files, launches};
 use ::prf::timing::Timed;
 use ::prf::{Prf, Profile, Words};
 use flow::passes::predicate::{Options, Predicated, predicate};
 use ir::VerifiedModule;
+use lower::legal::Launch;
 use lower::nested::{nested, stored};
-use lower::prf::prf;
+use lower::prf::{prf, prf_for};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::Blind;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +38,14 @@ fn rows(predicates: u32) -> Vec<Row> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     let mut files = Vec::new();
     programs(&root, &mut files);
+    // A kernel's first launch: its file's, by the program's path.
+    let mut launched: BTreeMap<(PathBuf, Option<String>), Launch> = BTreeMap::new();
+    for file in launch_files() {
+        let (module, launches) = launches(&file);
+        for (kernel, launch) in launches {
+            launched.entry((module.clone(), kernel)).or_insert(launch);
+        }
+    }
     let mut rows = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
@@ -48,7 +59,14 @@ fn rows(predicates: u32) -> Vec<Row> {
             let done = predicate(&module, ir::FuncId(kernel as u32), options);
             let name = file.strip_prefix(&root).unwrap().with_extension("");
             let done = done.map(|d| d.1).map_err(|e| e.to_string());
-            let made = prf(&module, ir::FuncId(kernel as u32), 32);
+            let id = ir::FuncId(kernel as u32);
+            let launch = [Some(module.functions[kernel].name.clone()), None]
+                .into_iter()
+                .find_map(|name| launched.get(&(file.clone(), name)));
+            let made = match launch {
+                Some(launch) => prf_for(&module, id, 32, launch),
+                None => prf(&module, id, 32),
+            };
             let made = made.map(|made| made.0.instructions).map_err(|e| e.to_string());
             let name = name.display().to_string();
             rows.push((name, module.functions[kernel].name.clone(), done, made));

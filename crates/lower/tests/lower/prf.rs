@@ -316,7 +316,7 @@ a:
         );
         lowered(&verified(&text), 16).unwrap_err().to_string()
     };
-    assert_eq!(missing("bar.sync 0"), "the machine has no operation `bar` (for `bar`)");
+    assert_eq!(missing("bar.sync 0"), "the machine has no operation `bar`");
     assert_eq!(missing("%x = tanh.f32.approx %x"), "the machine has no operation `tanh.f32`");
     assert_eq!(
         missing("%x = ld.shared.b32 [%x]"),

@@ -249,8 +249,7 @@ impl Scheduler {
     /// A waiting block gets its slots; its warps are ready from the next cycle on.
     fn admit(&mut self, header: &Header) {
         let Some(block) = self.waiting.pop_front() else { return };
-        let warps = (0..).map_while(|index| header.warp(block, index));
-        for warp in warps {
+        for warp in header.warps(block) {
             let slot = self.next_slot % self.warps.len();
             self.next_slot += 1;
             let (in_flight, halted, complete) = (0, false, false);

@@ -1,0 +1,248 @@
+//! Warp collectives.
+//!
+//! A target has `ballot`, the lanes of those that execute it in which a predicate holds; votes
+//! follow from it. For values, lanes write a word each and read the others': all lanes of a group
+//! write before the next instruction reads. Lanes that are not there at that time, on another path,
+//! are no members.
+
+use super::build::word;
+use super::launch::{LANES, Stage, Value};
+use super::words::missing;
+use crate::Missing;
+use ir::mods::{AtomOp, Cmp, Flag, Flags, Shuffle, Space, Vote};
+use ir::{Inst, Op, Operand, Reg, Ty};
+
+impl Stage<'_> {
+    /// Emits what stands for a collective; `None` if it is none, or one that the target has.
+    pub(super) fn collective(&mut self, inst: &Inst) -> Option<Result<(), Missing>> {
+        let collective = inst.op.info().class == ir::op::Class::Collective;
+        if !collective || (self.target.has)(inst) && inst.op != Op::Ballot {
+            return None;
+        }
+        Some(self.expand_collective(inst))
+    }
+
+    fn expand_collective(&mut self, inst: &Inst) -> Result<(), Missing> {
+        match inst.op {
+            Op::WarpSync => return Ok(()),
+            Op::Shfl => return self.shuffle(inst),
+            Op::Vote => return self.vote(inst),
+            Op::Match => return self.matched(inst),
+            _ => {}
+        }
+        let value = match inst.op {
+            Op::Ballot => {
+                let on = self.ballot(inst, inst.operands[0])?;
+                self.of_members(inst, 1, on)
+            }
+            Op::ActiveMask => self.ballot(inst, Operand::Imm(1))?,
+            Op::Redux => self.reduced(inst)?,
+            Op::Elect => {
+                let on = self.ballot(inst, Operand::Imm(1))?;
+                let on = self.of_members(inst, 0, on);
+                let lane = self.lowest(on);
+                let own = self.begin_with(Value::Lane);
+                let me = self.builder.compare(Cmp::Eq, Ty::B32, lane, own);
+                self.give(inst, 1, me, Ty::Pred);
+                lane
+            }
+            _ => return Err(missing(inst, &format!("operation `{}`", inst.op.name()))),
+        };
+        self.give(inst, 0, value, Ty::B32);
+        Ok(())
+    }
+
+    /// Writes a result, if it is asked for.
+    pub(super) fn give(&mut self, inst: &Inst, index: usize, value: Operand, ty: Ty) {
+        let Some(&Some(result)) = inst.results.get(index) else { return };
+        self.builder.emit(Inst::new(Op::Mov).ty(ty).operand(value).result(result));
+    }
+
+    /// The lanes, of those that execute this, in which a predicate holds.
+    pub(super) fn ballot(&mut self, inst: &Inst, holds: Operand) -> Result<Operand, Missing> {
+        let mut ballot = Inst::new(Op::Ballot).operand(holds);
+        ballot.mods.flags = Flags::of(&[Flag::NoMask]);
+        if !(self.target.has)(&ballot) {
+            return Err(missing(inst, "votes of lanes"));
+        }
+        Ok(self.builder.value(ballot))
+    }
+
+    /// The lanes among the members that an operand names, if it is there.
+    fn of_members(&mut self, inst: &Inst, index: usize, lanes: Operand) -> Operand {
+        match inst.operands.get(index) {
+            Some(&members) => self.builder.and(lanes, members),
+            None => lanes,
+        }
+    }
+
+    /// The lowest set bit's number.
+    fn lowest(&mut self, bits: Operand) -> Operand {
+        let negative = self.builder.sub(word(0), bits);
+        let lowest = self.builder.and(bits, negative);
+        let below = self.builder.sub(lowest, word(1));
+        self.builder.op(Op::Popc, Ty::B32, &[below])
+    }
+
+    /// Each lane's word for the others. Returns where the words of the warp begin.
+    fn offer(&mut self, value: Operand) -> Operand {
+        let words = self.begin_with(Value::Exchange);
+        let lane = self.begin_with(Value::Lane);
+        let at = self.builder.shl(lane, word(2));
+        let own = self.builder.add(words, at);
+        let mut store = Inst::new(Op::St).ty(Ty::B32).operand(own).operand(value);
+        store.mods.space = Some(Space::Global);
+        self.builder.emit(store);
+        words
+    }
+
+    /// A word at an address.
+    pub(super) fn read(&mut self, address: Operand, offset: u32) -> Operand {
+        let mut load = Inst::new(Op::Ld).ty(Ty::B32).operand(address);
+        (load.mods.space, load.offset) = (Some(Space::Global), i64::from(offset));
+        self.builder.value(load)
+    }
+
+    /// Stores a word.
+    pub(super) fn write(&mut self, address: Operand, offset: u32, value: Operand) {
+        let mut store = Inst::new(Op::St).ty(Ty::B32).operand(address).operand(value);
+        (store.mods.space, store.offset) = (Some(Space::Global), i64::from(offset));
+        self.builder.emit(store);
+    }
+
+    fn shuffle(&mut self, inst: &Inst) -> Result<(), Missing> {
+        let [value, by, clamp] = [0, 1, 2].map(|index| inst.operands[index]);
+        let words = self.offer(value);
+        let lane = self.begin_with(Value::Lane);
+        let by = self.builder.and(by, word(LANES - 1));
+        let segment = self.builder.shr(clamp, word(8));
+        let segment = self.builder.and(segment, word(LANES - 1));
+        let least = self.builder.and(lane, segment);
+        let not_segment = self.builder.not(segment);
+        let clamped = self.builder.and(clamp, word(LANES - 1));
+        let clamped = self.builder.and(clamped, not_segment);
+        let most = self.builder.or(least, clamped);
+        let (source, cmp, ty) = match inst.mods.shuffle {
+            Some(Shuffle::Up) => (self.builder.sub(lane, by), Cmp::Ge, Ty::S32),
+            Some(Shuffle::Down) => (self.builder.add(lane, by), Cmp::Ls, Ty::U32),
+            Some(Shuffle::Bfly) => (self.builder.xor(lane, by), Cmp::Ls, Ty::U32),
+            _ => {
+                let within = self.builder.and(by, not_segment);
+                (self.builder.or(least, within), Cmp::Ls, Ty::U32)
+            }
+        };
+        let inside = self.builder.compare(cmp, ty, source, most);
+        let from = self.builder.select(inside, source, lane);
+        let at = self.builder.shl(from, word(2));
+        let address = self.builder.add(words, at);
+        let got = self.read(address, 0);
+        self.give(inst, 0, got, Ty::B32);
+        self.give(inst, 1, inside, Ty::Pred);
+        Ok(())
+    }
+
+    fn vote(&mut self, inst: &Inst) -> Result<(), Missing> {
+        let holds = inst.operands[0];
+        let yes = self.ballot(inst, holds)?;
+        let yes = self.of_members(inst, 1, yes);
+        let not = match holds {
+            Operand::Imm(value) => Operand::Imm(u128::from(value & 1 == 0)),
+            holds => self.builder.logic(Op::Not, &[holds]),
+        };
+        let result = match inst.mods.vote {
+            Some(Vote::Any) => self.builder.compare(Cmp::Ne, Ty::B32, yes, word(0)),
+            vote => {
+                let no = self.ballot(inst, not)?;
+                let no = self.of_members(inst, 1, no);
+                let all = self.builder.compare(Cmp::Eq, Ty::B32, no, word(0));
+                match vote {
+                    Some(Vote::Uni) => {
+                        let none = self.builder.compare(Cmp::Eq, Ty::B32, yes, word(0));
+                        self.builder.logic(Op::Or, &[all, none])
+                    }
+                    _ => all,
+                }
+            }
+        };
+        self.give(inst, 0, result, Ty::Pred);
+        Ok(())
+    }
+
+    /// The words of a value of 32 or 64 bits.
+    fn words_of(&mut self, value: Operand, ty: Ty) -> Vec<Operand> {
+        if ty.bits() <= 32 {
+            return vec![value];
+        }
+        let (low, high) = (self.builder.temp(), self.builder.temp());
+        let mut unpack = Inst::new(Op::Unpack).ty(Ty::B64).operand(value);
+        unpack.ty2 = Some(Ty::B32);
+        self.builder.emit(unpack.result(Reg::Lane(low)).result(Reg::Lane(high)));
+        vec![Operand::lane(low), Operand::lane(high)]
+    }
+
+    fn matched(&mut self, inst: &Inst) -> Result<(), Missing> {
+        let parts = self.words_of(inst.operands[0], inst.ty.unwrap_or(Ty::B32));
+        let on = self.ballot(inst, Operand::Imm(1))?;
+        let on = self.of_members(inst, 1, on);
+        let mut equal = on;
+        for part in parts {
+            let words = self.offer(part);
+            let mut same = word(0);
+            for lane in 0..LANES {
+                let other = self.read(words, 4 * lane);
+                let holds = self.builder.compare(Cmp::Eq, Ty::B32, other, part);
+                let bit = self.builder.bit(holds);
+                let bit = self.builder.shl(bit, word(lane));
+                same = self.builder.or(same, bit);
+            }
+            equal = self.builder.and(equal, same);
+        }
+        if inst.mods.flags.has(Flag::All) {
+            let all = self.builder.compare(Cmp::Eq, Ty::B32, equal, on);
+            let value = self.builder.select(all, on, word(0));
+            self.give(inst, 0, value, Ty::B32);
+            self.give(inst, 1, all, Ty::Pred);
+            return Ok(());
+        }
+        self.give(inst, 0, equal, Ty::B32);
+        Ok(())
+    }
+
+    /// The reduction over the members, lane 0 first.
+    fn reduced(&mut self, inst: &Inst) -> Result<Operand, Missing> {
+        let (ty, Some(op)) = (inst.ty.unwrap_or(Ty::U32), inst.mods.atom) else {
+            return Err(missing(inst, "such reduction"));
+        };
+        let (op, ty) = match op {
+            AtomOp::Add => (Op::Add, Ty::U32),
+            AtomOp::Min => (Op::Min, ty),
+            AtomOp::Max => (Op::Max, ty),
+            AtomOp::And => (Op::And, Ty::B32),
+            AtomOp::Or => (Op::Or, Ty::B32),
+            AtomOp::Xor => (Op::Xor, Ty::B32),
+            _ => return Err(missing(inst, "such reduction")),
+        };
+        if ty == Ty::F32 {
+            return Err(missing(inst, "reductions of floats"));
+        }
+        let on = self.ballot(inst, Operand::Imm(1))?;
+        let on = self.of_members(inst, 1, on);
+        // A lane's own value is one of them: it takes the place of those of others.
+        let own = inst.operands[0];
+        let words = self.offer(own);
+        let neutral = match op {
+            Op::Add | Op::Or | Op::Xor => word(0),
+            Op::And => word(u32::MAX),
+            _ => own,
+        };
+        let mut value = neutral;
+        for lane in 0..LANES {
+            let other = self.read(words, 4 * lane);
+            let bit = self.builder.and(on, word(1 << lane));
+            let member = self.builder.compare(Cmp::Ne, Ty::B32, bit, word(0));
+            let part = self.builder.select(member, other, neutral);
+            value = self.builder.op(op, ty, &[value, part]);
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,105 @@
+//! The bundled launches on the predicate-register-file GPU.
+
+use crate::bundled::{Buffers, Run, difference, each_launch, files, map, read};
+use ::prf::{Prf, Profile, Words};
+use lower::prf::{Assembly, prf_for};
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap, Permission};
+use simt::observe::Blind;
+use std::fmt::Write;
+
+const ARGUMENTS: u64 = 0xf0_0000;
+
+/// Memory after a launch.
+fn on_machine(assembly: &Assembly, run: &Run<'_>) -> Result<Buffers, String> {
+    let config = Profile::Cardinal.config();
+    let assembled = ::prf::assemble(config.encoding, isa::FileId::default(), &assembly.text)
+        .map_err(|e| format!("{e:?}"))?;
+    let program =
+        ::prf::Program::new(&Words::assembled(&assembled), config).map_err(|e| e.to_string())?;
+    let mut memory = MemoryMap::new();
+    map(&mut memory, &run.before);
+    memory.map_at("arguments", Addr(ARGUMENTS), 4096, Permission::ReadWrite).unwrap();
+    for (index, &(offset, bytes)) in assembly.arguments.iter().enumerate() {
+        let mut word = [0; 4];
+        let from = offset as usize;
+        word[..bytes as usize].copy_from_slice(&run.params[from..from + bytes as usize]);
+        memory.host_write(Addr(ARGUMENTS + 4 * index as u64), &word).unwrap();
+    }
+    let launch = ::prf::Launch {
+        threads: run.launch.threads(),
+        blocks: run.launch.blocks(),
+        total: None,
+        argument: ARGUMENTS as u32,
+        entry: None,
+        memory,
+    };
+    let machine = Prf { config };
+    let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
+    match machine.run(&program, &mut state, &mut Blind, 100_000_000) {
+        Step::Done => Ok(read(&state.memory, &run.before)),
+        Step::Fault(fault) => Err(format!("{:?}", fault.cause)),
+        _ => Err("it does not end".to_owned()),
+    }
+}
+
+/// What comes of a launch: how many instructions its program has, or why not.
+fn outcome(run: &Run<'_>, after: Option<&Buffers>) -> Result<usize, String> {
+    let (assembly, _) =
+        prf_for(run.module, run.kernel, 32, &run.launch).map_err(|e| e.to_string())?;
+    let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
+    match difference(after, &on_machine(&assembly, run).map_err(|e| format!("FAULT {e}"))?) {
+        Some(difference) => Err(format!("WRONG {difference}")),
+        None => Ok(assembly.instructions),
+    }
+}
+
+/// Launch files that take seconds.
+const SLOW: [&str; 8] = [
+    "bitonic_sort",
+    "early_exit",
+    "edit_distance",
+    "nbody",
+    "sgemm_tiled",
+    "spmv",
+    "switch32",
+    "textbook",
+];
+
+/// Compares the launches of the files that are asked for; `ONLY` names some, `LIST` prints all.
+fn compare(asked: impl Fn(&str) -> bool) -> usize {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut wrong, mut same, mut all) = (Vec::new(), 0, String::new());
+    for file in &files() {
+        let name = file.display().to_string();
+        let name = name.split_once("kernels/").map_or("", |n| n.1);
+        if !asked(name) || !name.contains(&only) {
+            continue;
+        }
+        for (kernel, outcome) in each_launch(file, outcome) {
+            let _ = writeln!(all, "{name} {kernel}: {outcome:?}");
+            match outcome {
+                Ok(_) => same += 1,
+                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
+                    wrong.push(format!("{name} {kernel}: {why}"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(std::env::var_os("LIST").is_none(), "{all}");
+    same
+}
+
+#[test]
+fn what_the_machine_stores_is_what_the_engine_stores() {
+    let same = compare(|name| !SLOW.iter().any(|slow| name.contains(slow)));
+    assert!(same >= 60 || std::env::var_os("ONLY").is_some(), "{same}");
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn what_the_machine_stores_is_what_the_engine_stores_in_long_launches() {
+    compare(|name| SLOW.iter().any(|slow| name.contains(slow)));
+}
