@@ -1,5 +1,7 @@
 //! Answers about the state.
 
+use std::path::PathBuf;
+
 use debug::{Look, Memory, Session};
 use serde_json::{Value, json};
 use simt::inspect::{FramePlace, RegisterOwner};
@@ -43,6 +45,7 @@ pub(crate) fn capabilities() -> Value {
         "supportsHitConditionalBreakpoints": true,
         "supportsEvaluateForHovers": true,
         "supportsStepBack": true,
+        "supportsSteppingGranularity": true,
         "supportsSetVariable": true,
         "supportsDataBreakpoints": true,
         "supportsReadMemoryRequest": true,
@@ -118,11 +121,12 @@ impl Adapter {
             let id = self.frame_id(FramePlace { frame, ..at });
             let mut shown = json!({"id": id, "name": name, "line": 0, "column": 0});
             let place = code.at(pc);
-            if let Some(source) = place.and_then(|i| i.source.as_ref()) {
-                let file = std::path::Path::new(&*source.file);
-                let stem = file.file_name().map(|name| name.to_string_lossy().into_owned());
-                shown["source"] = json!({"name": stem, "path": &*source.file});
-                shown["line"] = source.line.into();
+            let source = place.and_then(|i| i.source.as_ref());
+            let source = source.filter(|_| !self.launch.program_lines);
+            if let Some((path, line)) = source.and_then(|s| Some((self.file(&s.file)?, s.line))) {
+                let name = path.file_name().map(|name| name.to_string_lossy());
+                shown["source"] = json!({"name": name, "path": path.to_string_lossy()});
+                shown["line"] = line.into();
             } else if let Some(line) = place.and_then(|i| i.line) {
                 let name = self.program.file_name().map(|name| name.to_string_lossy());
                 shown["source"] = json!({"name": name, "path": self.program.to_string_lossy()});
@@ -139,6 +143,16 @@ impl Adapter {
             out.truncate(levels);
         }
         Some(json!({"stackFrames": out, "totalFrames": total}))
+    }
+
+    /// The path of a source file that is there: as the compiler has written it, or beside the
+    /// program. Editors would show an empty file for one that is not.
+    fn file(&self, file: &str) -> Option<PathBuf> {
+        let beside = self.program.parent().map(|folder| folder.join(file));
+        [Some(PathBuf::from(file)).filter(|path| path.is_absolute()), beside]
+            .into_iter()
+            .flatten()
+            .find(|path| path.is_file())
     }
 
     /// The identity of a frame, until the launch moves.

@@ -48,6 +48,8 @@ pub struct Launch {
     pub stop_on_entry: bool,
     /// Whether launches stop at their end, from where steps can go back.
     pub stop_on_end: bool,
+    /// Whether frames have lines of the program also where it has a table of source lines.
+    pub program_lines: bool,
 }
 
 /// An adapter that serves one client.
@@ -189,6 +191,7 @@ fn read_launch(arguments: &Value) -> Result<Launch, String> {
         arguments,
         stop_on_entry: flag("stopOnEntry"),
         stop_on_end: flag("stopOnEnd"),
+        program_lines: text("lines") == Some("program"),
     })
 }
 

@@ -1,5 +1,7 @@
 //! A client speaks with the adapter from `initialize` to `disconnect`, forwards and backwards.
 
+mod schema;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -54,6 +56,7 @@ struct Client {
     output: UnixStream,
     sequence: u64,
     events: Vec<Value>,
+    schema: schema::Schema,
 }
 
 impl Client {
@@ -61,7 +64,8 @@ impl Client {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let server = std::thread::spawn(move || serve(theirs));
         let input = BufReader::new(ours.try_clone().expect("a copy"));
-        (Self { input, output: ours, sequence: 0, events: Vec::new() }, server)
+        let schema = schema::Schema::new();
+        (Self { input, output: ours, sequence: 0, events: Vec::new(), schema }, server)
     }
 
     fn read(&mut self) -> Value {
@@ -70,7 +74,9 @@ impl Client {
         let length = line.trim().strip_prefix("Content-Length: ").expect("a length");
         let mut bytes = vec![0; 2 + length.parse::<usize>().expect("a number")];
         self.input.read_exact(&mut bytes).expect("a message");
-        serde_json::from_slice(&bytes[2..]).expect("JSON")
+        let message = serde_json::from_slice(&bytes[2..]).expect("JSON");
+        self.schema.check(&message);
+        message
     }
 
     /// Sends a request and returns the response; events are kept.
@@ -80,6 +86,7 @@ impl Client {
         let message = json!({
             "seq": self.sequence, "type": "request", "command": command, "arguments": arguments,
         });
+        self.schema.check(&message);
         let text = message.to_string();
         write!(self.output, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("sent");
         loop {
@@ -185,7 +192,7 @@ fn a_session_with_steps_back() {
 #[test]
 fn clients_that_leave() {
     let (mut client, server) = Client::new();
-    client.ask("initialize", json!({}));
+    client.ask("initialize", json!({"adapterID": "simtlab"}));
     drop(client);
     assert!(matches!(server.join().expect("no panic"), Err(DapError::Gone)));
 
