@@ -12,6 +12,7 @@
 
 mod args;
 mod compare;
+mod debug;
 mod device;
 mod explore;
 mod launch;
@@ -61,6 +62,9 @@ fn _simtlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compare::compare_program, module)?)?;
     module.add_function(wrap_pyfunction!(explore::explore_file, module)?)?;
     module.add_function(wrap_pyfunction!(explore::explore_program, module)?)?;
+    module.add_class::<debug::DebugSession>()?;
+    module.add_function(wrap_pyfunction!(debug::debug_file, module)?)?;
+    module.add_function(wrap_pyfunction!(debug::debug_program, module)?)?;
     module.add_class::<suites::SweepStore>()?;
     module.add_function(wrap_pyfunction!(suites::sweep_plan, module)?)?;
     module.add_function(wrap_pyfunction!(suites::sweep_keys, module)?)?;

@@ -39,6 +39,6 @@ impl LaunchMonitor for Signals {
 }
 
 /// Lets handlers of signals run; gives what one of them raises.
-fn asked(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn asked(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }

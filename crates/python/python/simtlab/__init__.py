@@ -9,6 +9,7 @@ Arrays of NumPy are copied in before a launch and, if they are writable, back af
 from ._arrays import Device, DeviceArray, array, empty, zeros
 from ._catalogue import Mechanism, Metric, mechanisms, metrics
 from ._compare import Comparison, compare
+from ._debug import DebugError, DebugSession, DebugStop, debug
 from ._enable import capture, enable
 from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, ProgramNotFound, SimtlabError, Stopped
 from ._explore import Exploration, explore
@@ -22,6 +23,9 @@ __all__ = [
     "CheckFinding",
     "Comparison",
     "CompileError",
+    "DebugError",
+    "DebugSession",
+    "DebugStop",
     "Device",
     "DeviceArray",
     "DeviceError",
@@ -45,6 +49,7 @@ __all__ = [
     "array",
     "capture",
     "compare",
+    "debug",
     "empty",
     "enable",
     "explore",

@@ -1,0 +1,99 @@
+"""The debugger as an object."""
+
+import threading
+
+import numpy as np
+import pytest
+import simtlab
+
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out) {
+  .reg .pred %p;
+  .reg .b32 %i, %sum, %t;
+  .reg .b64 %out;
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %out, %t, 4, %out;
+  mov.u32 %sum, 0;
+  mov.u32 %i, 0;
+LOOP:
+  setp.ge.u32 %p, %i, %t;
+  @%p bra DONE;
+  add.u32 %i, %i, 1;
+  add.u32 %sum, %sum, %i;
+  bra LOOP;
+DONE:
+  st.global.u32 [%out], %sum;
+  ret;
+}
+"""
+
+
+@pytest.fixture
+def session():
+    out = np.zeros(4, np.uint32)
+    with simtlab.debug(PTX, "k", 1, 4, [out]) as session:
+        yield session
+
+
+def test_breaks_steps_and_values_forwards_and_backwards(session):
+    assert (session.kernel, session.position, session.stop.reason) == ("k", 0, "start")
+    number = session.breakpoint("DONE")
+    stop = session.run()
+    assert (stop.reason, stop.number, stop.instruction) == ("breakpoint", number, "st.global.u32 [%out], %sum;")
+    assert session.lanes("%sum") == {0: 0, 1: 1, 2: 3, 3: 6}
+    assert session.value("%sum * 2 + lane") == 0 and session.focus(lane=3).lane == 3
+    assert session.value("%sum + 0.5") == 6.5
+    assert session.registers()["%i"] == 3
+    position = session.position
+    assert session.step(5).end == "done" or session.position > position
+    assert session.rewind(position).position == position
+    session.step(3, back=True)
+    session.step(3)
+    assert session.lanes("%sum") == {0: 0, 1: 1, 2: 3, 3: 6}
+    assert session.who("%sum", depth=1)[0].startswith("%sum: written at issue ")
+    address = session.value("%out")
+    session.delete(number)
+    assert session.run().end == "done"
+    session.step(1, back=True)
+    assert session.memory(address, 4) == (6).to_bytes(4, "little")
+    assert session.run(back=True).reason == "start"
+
+
+def test_callbacks_are_called_at_each_stop(session):
+    seen = []
+    session.breakpoint(18, "lane == 3", lambda session: seen.append(session.lanes("%i")[3]))
+    assert session.run().end == "done"
+    assert seen == [0, 1, 2]
+    session.detach()
+    assert session.finished
+
+
+def test_changes_begin_a_branch(session):
+    session.breakpoint("LOOP")
+    session.run()
+    session.set("%t@3", 1)
+    session.delete()
+    session.breakpoint("DONE")
+    session.run()
+    assert session.lanes("%sum")[3] == 1
+    assert "*1 from branch 0" in session.command("info branches")
+
+
+def test_errors_and_ends(session):
+    for wrong in (lambda: session.value("%nothing"), lambda: session.breakpoint(99), lambda: session.memory(1, 4), lambda: session.command("fly")):
+        with pytest.raises(simtlab.DebugError):
+            wrong()
+    with pytest.raises(simtlab.DebugError, match="a step is one of"):
+        session.step(what="day")
+    session.close()
+    with pytest.raises(simtlab.DebugError, match="have ended"):
+        session.command("where")
+    with pytest.raises(simtlab.LaunchError):
+        simtlab.debug(PTX)
+    before = threading.active_count()
+    del session
+    assert threading.active_count() == before
