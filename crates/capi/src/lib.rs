@@ -419,7 +419,7 @@ fn failure(failure: Failure) -> Refusal {
         Failure::Compare(_) => SimtlabOutOfMemory,
         Failure::Refused(_) => SimtlabBadLaunch,
         Failure::Stopped(ref stop) if stop.kind == StopKind::Hang => SimtlabHang,
-        Failure::Stopped(_) => SimtlabFault,
+        Failure::Stopped(_) | Failure::Debugger => SimtlabFault,
     };
     (status, failure.to_string())
 }

@@ -22,13 +22,17 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// The words of a command line: `debug --dap` has no target, and so is a command of its own.
+/// The words of a command line: `debug --dap` and `debug --attach` have no target, and so are
+/// commands of their own.
 pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let debug = words.get(1).is_some_and(|word| word == "debug");
-    if let Some(dap) = words.iter().position(|word| debug && word == "--dap") {
-        words.remove(dap);
-        words[1] = "dap".into();
+    for (option, command) in [("--dap", "dap"), ("--attach", "attach")] {
+        if debug && let Some(at) = words.iter().position(|word| word == option) {
+            words.remove(at);
+            words[1] = command.into();
+            break;
+        }
     }
     words
 }
@@ -70,6 +74,8 @@ pub(crate) enum Command {
     /// Debug launches: breakpoints, steps, watches, forwards and backwards in time
     #[command(after_long_help = debug::HELP)]
     Debug(Box<debug::Debug>),
+    /// Debug the launches of a program under `exec --debug`; the same as `debug --attach`
+    Attach(debug::Attach),
     /// Serve an editor as debugger, by the Debug Adapter Protocol; the same as `debug --dap`
     Dap(debug::Dap),
     /// List the convergence mechanisms with their sources, state and limits
@@ -182,6 +188,13 @@ pub(crate) struct Exec {
     /// failed or is not supported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) error_exit: Option<u8>,
+    /// Let the first launch wait for a debugger, which `simtlab debug --attach` is. Launches run at
+    /// full speed while none is attached
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) debug: bool,
+    /// Where launches are first shown to the debugger: fault, hang, or a location; others run on
+    #[arg(long, value_name = "fault|hang|LOCATION", requires = "debug")]
+    pub(crate) at: Option<String>,
     /// Print no report, and end with the program's exit code whatever its kernels did: for programs
     /// that report themselves, such as the pytest plug-in
     #[arg(long, conflicts_with_all = ["stats", "error_exit"])]

@@ -34,6 +34,9 @@ pub(crate) struct Settings {
     pub(crate) faults: Faults,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
     pub(crate) event_log: Option<PathBuf>,
+    /// The folder in which this process listens for a debugger (`SIMTLAB_DEBUG`), and where launches
+    /// are first shown to it (`SIMTLAB_DEBUG_AT`: `fault`, `hang` or a location).
+    pub(crate) debugger: Option<(PathBuf, Option<String>)>,
     /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
     pub(crate) trace: bool,
 }
@@ -85,6 +88,8 @@ impl Settings {
                 .and_then(|name| Faults::find(name.trim()))
                 .unwrap_or_default(),
             event_log: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
+            debugger: variable("SIMTLAB_DEBUG")
+                .map(|folder| (PathBuf::from(folder), variable("SIMTLAB_DEBUG_AT"))),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }
     }

@@ -17,6 +17,11 @@ pub enum After {
 
 /// Receives launches to be debugged, one after another.
 pub trait Client {
+    /// Returns whether the next launch is to be debugged. One that is not runs at full speed.
+    fn wants_launches(&mut self) -> bool {
+        true
+    }
+
     /// Called with a launch before its first issue.
     fn launch(&mut self, target: &mut dyn Target) -> After;
 }

@@ -29,7 +29,7 @@ pub use expr::{Expr, ExprError, Type as WatchedType, Value};
 pub use session::breakpoint::{Breakpoint, Catch, Location, What, locate};
 pub use session::motion::{Direction, Reason, Step, StopReport};
 pub use session::writers::{Dependence, Writer, Written};
-pub use session::{Debugger, Follow, Session};
+pub use session::{Debugger, Evaluated, Follow, Session};
 pub use target::{
     AccessWatch, Accessed, Before, BranchView, Changed, End, EndKind, Event, Issued, Judge, Lanes,
     Look, Memory, Merge, RegisterWatch, Stopped, Stops, Target, TargetError,

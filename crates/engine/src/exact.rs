@@ -24,7 +24,7 @@ pub struct Guest<'g> {
 
 impl Guest<'_> {
     /// Lends the storage to a state, or takes it back.
-    pub(crate) fn swap<const N: usize>(&mut self, state: &mut State<N>) {
+    pub fn swap<const N: usize>(&mut self, state: &mut State<N>) {
         std::mem::swap(state.memory_mut(), self.memory);
         if let Some(heap) = &mut self.heap {
             std::mem::swap(state.heap_mut(), heap);

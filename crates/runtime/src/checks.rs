@@ -23,7 +23,7 @@ pub(crate) fn checker(checks: CheckSet) -> Option<Checker> {
 
 impl Loaded {
     /// Returns the places of the module's code, by program counter.
-    fn places(&self) -> &Arc<[Place]> {
+    pub(crate) fn places(&self) -> &Arc<[Place]> {
         let file = |span: isa::Span| self.module.sources().get(span.file);
         self.places.get_or_init(|| checks::code::places(self.module.program(), &file))
     }

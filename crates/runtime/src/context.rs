@@ -16,6 +16,7 @@ use thiserror::Error;
 use vm::{Heap, Variables};
 
 use crate::blocks::Blocks;
+use crate::debugger::DebugClient;
 use crate::device_launches::DeviceQueue;
 use crate::faults::Faults;
 use crate::mirror::Mirrors;
@@ -115,6 +116,8 @@ pub struct Context {
     pub(crate) blocks: Blocks,
     /// Observes launches, if a check has to.
     pub(crate) checker: Option<Checker>,
+    /// Receives launches to be debugged.
+    pub(crate) debugger: Option<DebugClient>,
     /// What the checks have found and nobody has taken.
     pub(crate) found: Findings,
     /// The workspace of cooperative launches, allocated by the first one.
@@ -150,6 +153,7 @@ impl Context {
             callback: None,
             blocks: Blocks::default(),
             checker: crate::checks::checker(settings.checks),
+            debugger: None,
             found: Findings::default(),
             workspace: None,
             next: 0,

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome};
+use debug::After;
+use engine::{
+    Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome, Restart,
+};
 use findings::Check;
 use ir::FuncId;
 use thiserror::Error;
 use vm::{Counts, LaunchError, RecheckError, Resident, Retry, State};
 
 use crate::context::{Context, ContextError, ModuleId, Settings};
+use crate::debugger;
 use crate::device_launches::ChildLaunch;
 use crate::faults::{Faults, ToleratedAccess, Undo};
 use crate::module::Module;
@@ -17,7 +21,7 @@ use crate::status::StatusReporter;
 use crate::stop::{Stop, StopKind};
 
 /// The convergence mechanism of launches. Launches that hang under it are retried under another.
-const USUAL: &str = "ipdom";
+pub(crate) const USUAL: &str = "ipdom";
 
 /// The numbers of blocks and threads, and the dynamic shared memory, of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +66,9 @@ pub enum Failure {
     /// The engines cannot be compared.
     #[error(transparent)]
     Compare(#[from] RecheckError),
+    /// The debugger has stopped the launch. Guest memory is as it was then.
+    #[error("the launch was stopped in the debugger")]
+    Debugger,
     /// The launch faulted or hangs, and guest memory is as it was then, or before it
     /// ([`Faults::Launch`]); or the engines differ, and guest memory is the exact engine's. Host
     /// memory has not changed.
@@ -184,17 +191,25 @@ impl Context {
         &mut self,
         (id, module): (ModuleId, &Module),
         what: (FuncId, Shape, &[u8], u64),
-        state: State<1>,
+        mut state: State<1>,
         reporter: &mut StatusReporter,
     ) -> Result<Outcome, Failure> {
         let mut memory = std::mem::take(&mut self.memory);
         let mut heap = std::mem::take(&mut self.heap);
-        let guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
+        let mut client = self.debugger.take();
+        let mut guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
         let outcome = match self.loaded.get(&id) {
             Some(loaded) => {
+                let kernel = (what.0, what.1);
+                guest.swap(&mut state);
+                let (debugged, after) =
+                    debugger::debug(client.as_mut(), (loaded, module), kernel, state);
+                state = debugged;
+                guest.swap(&mut state);
                 let threads = HostThreads::up_to(self.settings.threads);
                 let Settings { mut engine, level, .. } = self.settings;
-                if reporter.checker.is_some() || self.settings.checks.has(Check::Memory) {
+                let observed = reporter.checker.is_some() || after.is_some();
+                if observed || self.settings.checks.has(Check::Memory) {
                     engine = Choice::Exact;
                 }
                 let options = Options { engine, level, threads, detailed: false };
@@ -208,11 +223,19 @@ impl Context {
                     let state = self.fresh(id, module, what, Retry::MECHANISM)?;
                     Ok(ExactLaunch { program, state, counters: None })
                 };
-                engine::launch(launch, guest, Some(&mut restart), reporter).map_err(Failure::from)
+                // A launch that was changed in the debugger cannot begin again.
+                let restart: Option<Restart<'_, '_, 1, Failure>> = match after {
+                    None => Some(&mut restart),
+                    Some(_) => None,
+                };
+                match after {
+                    Some(After::Stop) => Err(Failure::Debugger),
+                    _ => engine::launch(launch, guest, restart, reporter).map_err(Failure::from),
+                }
             }
             None => Err(ContextError::Module.into()),
         };
-        (self.memory, self.heap) = (memory, heap);
+        (self.memory, self.heap, self.debugger) = (memory, heap, client);
         outcome
     }
 

@@ -13,6 +13,7 @@
 mod blocks;
 mod checks;
 mod context;
+mod debugger;
 mod device_launches;
 mod device_runtime;
 mod event_log;

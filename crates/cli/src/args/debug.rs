@@ -29,6 +29,9 @@ pub(crate) struct Debug {
     /// Read commands from a file, and repeat them in the output
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
+    /// Read commands from standard input line by line, also in a terminal
+    #[arg(long, conflicts_with = "script")]
+    pub(crate) plain: bool,
     /// Serve GDB at this address instead of reading commands, for launches of the machine pmask
     #[arg(long, value_name = "[HOST]:PORT", conflicts_with_all = ["script", "at"])]
     pub(crate) gdb: Option<String>,
@@ -43,4 +46,14 @@ pub(crate) struct Dap {
     /// Listen at this port of this host for one client, instead of using standard input and output
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
+}
+
+/// `attach`.
+#[derive(Debug, Group)]
+pub(crate) struct Attach {
+    /// What `simtlab exec --debug` has said; by default the program that was started last
+    pub(crate) folder: Option<PathBuf>,
+    /// Read commands from a file, and repeat them in the output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
 }

@@ -11,13 +11,13 @@ use clap::Parser as _;
 use inputs::file::read_input;
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use lab::render::{Paint, render_all};
-use lab::run::{Job, Verdict};
+use lab::run::{Job, Report, Verdict};
 use lab::show;
 use machines::{DebuggedMonitor, LaunchMonitor, Progress, Unmonitored};
 
 use super::run::{Words, files, prepare, print};
 use super::target::one;
-use crate::args::debug::{Dap, Debug};
+use crate::args::debug::{Attach, Dap, Debug};
 use crate::args::{Args, Command, Stats};
 use crate::out::{Exit, Out};
 
@@ -27,7 +27,8 @@ const MOST_SCRIPT: u64 = 16 << 20;
 /// Debugs the launches of a program or a launch file.
 pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    let ready = ready(args, &mut sources).and_then(|job| Ok((job, input(args)?)));
+    let ready =
+        ready(args, &mut sources).and_then(|job| Ok((job, script(args.script.as_deref())?)));
     let (job, input) = match ready {
         Ok(ready) => ready,
         Err(found) => {
@@ -39,6 +40,9 @@ pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
         return gdb(&job, address, &sources, out);
     }
     let terminal = args.script.is_none() && std::io::stdin().is_terminal();
+    if terminal && !args.plain && std::io::stdout().is_terminal() {
+        return screen(args, &job, &sources, out);
+    }
     let mut console = Console::new(input, std::io::stdout());
     console.echo = !terminal;
     console.prompt = terminal;
@@ -46,6 +50,79 @@ pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
     console.debugger.budget = args.memory.map(|mib| mib as usize * (1 << 20));
     let flag = console.debugger.interrupt();
     run(&job, &mut console, &flag, &sources, out)
+}
+
+/// Shows launches in the whole terminal.
+fn screen(args: &Debug, job: &Job, sources: &SourceMap, out: &mut Out) -> Exit {
+    let mut screen = match tui::Screen::open() {
+        Ok(screen) => screen,
+        Err(error) => {
+            let message = format!("the terminal cannot be used: {error}");
+            let finding = Diagnostic::error("cli::terminal", message)
+                .help("use `--plain`, which reads commands line by line");
+            return super::refuse(&finding, sources, out);
+        }
+    };
+    screen.at = args.at.as_deref().map(At::parse).unwrap_or_default();
+    screen.debugger.budget = args.memory.map(|mib| mib as usize * (1 << 20));
+    screen.program = job.module_path().into();
+    let flag = screen.debugger.interrupt();
+    let report = launches(job, &mut screen, &flag);
+    // What is printed now goes to the terminal as it was.
+    drop(screen);
+    tell(report, sources, out)
+}
+
+/// Debugs launches of another process.
+#[cfg(unix)]
+pub(crate) fn attach(args: &Attach, out: &mut Out) -> Exit {
+    let refused = |message: String, out: &mut Out| {
+        super::refuse(&Diagnostic::error("cli::attach", message), &SourceMap::new(), out)
+    };
+    let mut input = match script(args.script.as_deref()) {
+        Ok(input) => input,
+        Err(found) => {
+            out.findings(&found, &SourceMap::new());
+            return Exit::Usage;
+        }
+    };
+    let connected = connect(args.folder.as_deref());
+    let mut terminal = match connected {
+        Ok(terminal) => terminal,
+        Err(error) => return refused(error.to_string(), out),
+    };
+    let flag = Arc::default();
+    interruptible(&flag);
+    terminal.echo = args.script.is_some() || !std::io::stdin().is_terminal();
+    match terminal.run(&mut input, &mut std::io::stdout(), &flag) {
+        Ok(()) => Exit::Ok,
+        Err(error) => refused(error.to_string(), out),
+    }
+}
+
+/// Connects to the process that has listened last. One in a folder that was named is waited for.
+#[cfg(unix)]
+fn connect(folder: Option<&Path>) -> Result<attach::Terminal, attach::AttachError> {
+    loop {
+        let mut error = attach::AttachError::Nobody;
+        for socket in attach::find(folder, &std::env::temp_dir()) {
+            match attach::Terminal::connect(&socket) {
+                Ok(terminal) => return Ok(terminal),
+                Err(found) => error = found,
+            }
+        }
+        // The program has not come to its first call yet.
+        if !folder.is_some_and(Path::is_dir) {
+            return Err(error);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn attach(_: &Attach, out: &mut Out) -> Exit {
+    let finding = Diagnostic::error("cli::attach", "this host has no Unix sockets");
+    super::refuse(&finding, &SourceMap::new(), out)
 }
 
 /// Serves GDB.
@@ -138,9 +215,22 @@ fn run(
     sources: &SourceMap,
     out: &mut Out,
 ) -> Exit {
+    tell(launches(job, client, flag), sources, out)
+}
+
+/// Runs the launches of a job under a debugger.
+fn launches(
+    job: &Job,
+    client: &mut dyn Client,
+    flag: &Arc<AtomicBool>,
+) -> Result<Report, Diagnostics> {
     interruptible(flag);
     let mut monitor = UntilInterrupted(Arc::clone(flag));
-    let report = job.run(false, &mut DebuggedMonitor { monitor: &mut monitor, client });
+    job.run(false, &mut DebuggedMonitor { monitor: &mut monitor, client })
+}
+
+/// Reports how a job ended.
+fn tell(report: Result<Report, Diagnostics>, sources: &SourceMap, out: &mut Out) -> Exit {
     match report {
         Ok(report) => match print(&report, (Stats::None, false), sources, out) {
             // The user has left.
@@ -163,12 +253,12 @@ fn ready(args: &Debug, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
     Ok(prepare(&words, sources)?.0)
 }
 
-/// Opens the script, or standard input.
-fn input(args: &Debug) -> Result<Box<dyn BufRead>, Diagnostics> {
-    match &args.script {
+/// Opens a script, or standard input.
+fn script(path: Option<&Path>) -> Result<Box<dyn BufRead>, Diagnostics> {
+    match path {
         None => Ok(Box::new(BufReader::new(std::io::stdin()))),
         Some(path) => {
-            let text = read_input(Path::new(path), MOST_SCRIPT, None).map_err(one)?;
+            let text = read_input(path, MOST_SCRIPT, None).map_err(one)?;
             Ok(Box::new(Cursor::new(text)))
         }
     }

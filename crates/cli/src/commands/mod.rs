@@ -39,6 +39,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Diff(diff) => study::diff(&diff, out),
         Command::Trace(trace) => study::trace(&trace, out),
         Command::Debug(args) => debug::debug(&args, out),
+        Command::Attach(args) => debug::attach(&args, out),
         Command::Dap(args) => debug::dap(&args, out),
         Command::Mechanisms => {
             out.text(&lab::show::catalogue_text());

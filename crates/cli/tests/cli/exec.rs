@@ -11,7 +11,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// Compiles the client.
-fn client() -> PathBuf {
+pub(super) fn client() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let build = || {
         let program = scratch("exec-client");

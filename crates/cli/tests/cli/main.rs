@@ -1,6 +1,7 @@
 //! The tests of the crate, as one program.
 
 mod checks;
+mod debugger;
 mod device;
 mod exec;
 mod exec_checks;

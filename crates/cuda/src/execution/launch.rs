@@ -130,6 +130,12 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
             }
             return status;
         }
+        Failure::Debugger => {
+            if let Some(context) = d.contexts.get_mut(&context) {
+                context.failed = Some(Status::LAUNCH_FAILED);
+            }
+            return Status::LAUNCH_FAILED;
+        }
         Failure::Context(error) => of_context(error),
         Failure::Compare(_) => Status::OUT_OF_MEMORY,
         Failure::Refused(error) => {

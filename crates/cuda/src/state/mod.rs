@@ -89,6 +89,8 @@ impl Driver {
         if let Some(log) = event_log.clone() {
             device.set_status_callback(move |status| log.write(&Event::running(status)));
         }
+        let listening = settings.debugger.as_ref();
+        let listening = listening.map(|(at, shown)| device.listen(at, shown.as_deref()));
         let driver = Self {
             device,
             contexts: BTreeMap::new(),
@@ -112,6 +114,9 @@ impl Driver {
             next: FIRST_HANDLE,
             settings,
         };
+        if let Some(Err(error)) = listening {
+            driver.print_error(&format!("no debugger can be attached: {error}"));
+        }
         driver.log(&Event::Start { process: std::process::id(), interface: "cuda".to_owned() });
         driver
     }

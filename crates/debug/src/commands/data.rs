@@ -127,17 +127,12 @@ pub(super) fn print(session: &mut Session<'_>, text: &str) -> Answer {
 }
 
 pub(super) fn lanes(session: &mut Session<'_>, text: &str) -> Answer {
-    let expr = Expr::parse(text).map_err(|error| error.to_string())?;
-    let look = session.look();
-    let at = session.focus();
-    let group = look.group(at.group).ok_or("the warp in focus is not resident")?;
-    let names = LookNames::new(look);
     let mut out = String::new();
     // Lanes with equal values share a line.
     let mut rows: Vec<(String, Lanes)> = Vec::new();
-    for lane in group.launched - group.exited {
-        let at = FramePlace { lane: lane as u32, ..at };
-        let shown = match expr.typed(&names, at) {
+    for (lane, value) in session.across(text)? {
+        let lane = lane as usize;
+        let shown = match value {
             Ok((value, ty)) => show::value(value, ty),
             Err(error) => error,
         };

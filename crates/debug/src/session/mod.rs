@@ -185,11 +185,31 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// If it cannot be parsed or evaluated.
-    pub fn evaluate(&self, text: &str) -> Result<(Value, Option<Type>), String> {
+    pub fn evaluate(&self, text: &str) -> Evaluated {
         let expr = Expr::parse(text).map_err(|error| error.to_string())?;
         expr.typed(&LookNames::new(self.look()), self.focus)
     }
+
+    /// Parses an expression and evaluates it for all living lanes of the warp in focus.
+    ///
+    /// # Errors
+    /// If it cannot be parsed, or the warp is not resident. An error of one lane is its value.
+    pub fn across(&self, text: &str) -> Result<Vec<(u32, Evaluated)>, String> {
+        let expr = Expr::parse(text).map_err(|error| error.to_string())?;
+        let look = self.look();
+        let group = look.group(self.focus.group).ok_or("the warp in focus is not resident")?;
+        let names = LookNames::new(look);
+        let lanes = (group.launched - group.exited).iter();
+        let value = |lane: usize| {
+            let at = FramePlace { lane: lane as u32, ..self.focus };
+            (at.lane, expr.typed(&names, at))
+        };
+        Ok(lanes.map(value).collect())
+    }
 }
+
+/// A value with its type, or why there is none.
+pub type Evaluated = Result<(Value, Option<Type>), String>;
 
 /// The place of the call whose frame this is: calls return behind themselves.
 pub(crate) fn called_from(at: FramePlace, pc: Pc) -> Pc {

@@ -70,6 +70,8 @@ const RUN_OPTIONS: [Named; 3] = [
 const KERNEL: &str = "program";
 /// Largest size of main memory in bytes.
 const MOST_RAM: u64 = 1 << 30;
+/// Bytes of a segment in which a debugger looks for instructions.
+const MOST_CODE: usize = 1 << 20;
 /// Steps between two polls of the monitor.
 const SLICE: u64 = 1 << 18;
 
@@ -273,7 +275,9 @@ impl Context for PmaskContext<'_> {
             pcs: 0,
             symbols: &symbols,
             debug: Some(|code, state, launch, client| {
-                debugged::with_exit(code, state, launch, (client, |state| state.host.exit))
+                let exit = |state: &pmask::State| state.host.exit;
+                let about = debugged::About { exit, instructions };
+                debugged::described(code, state, launch, (client, about))
             }),
         };
         let (grid, block) = (request.grid, request.block);
@@ -291,6 +295,22 @@ impl Context for PmaskContext<'_> {
         self.memory = state.memory;
         Ok(LaunchResult { end, stats, output, words: String::new() })
     }
+}
+
+/// The instructions of a binary, for debuggers: what can be read as one in its first bytes.
+fn instructions(program: &pmask::Program) -> Vec<debug::Instruction> {
+    let segments = program.segments.iter().flat_map(|segment| {
+        let bytes = &segment.bytes[..segment.bytes.len().min(MOST_CODE)];
+        pmask::asm::disassemble(bytes, segment.address)
+    });
+    let found = segments.filter(|found| found.instruction.is_some());
+    let shown = |found: isa::disasm::Disassembled| debug::Instruction {
+        pc: simt::Pc(found.address),
+        text: found.text.into(),
+        line: None,
+        source: None,
+    };
+    found.map(shown).collect()
 }
 
 /// The ends of launches.

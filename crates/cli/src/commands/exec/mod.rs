@@ -53,6 +53,10 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     signals::catch();
     let folder = Folder::new().map_err(|e| format!("no folder for the run can be made: {e}"))?;
     folder.fill(&libraries, &this)?;
+    if args.debug {
+        let place = folder.path().display();
+        out.note(&format!("kernels wait for a debugger: simtlab debug --attach {place}\n"));
+    }
     let ended = Program::start(args, &folder, &libraries)?.wait()?;
     let text = std::fs::read_to_string(folder.journal()).unwrap_or_default();
     let report = Report::new(EventLog::read(&text));

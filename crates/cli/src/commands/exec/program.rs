@@ -197,6 +197,12 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if args.trace {
         command.env("SIMTLAB_TRACE", "1");
     }
+    if args.debug {
+        command.env("SIMTLAB_DEBUG", folder.path());
+        if let Some(at) = &args.at {
+            command.env("SIMTLAB_DEBUG_AT", at);
+        }
+    }
     if let Some(checks) = &args.check {
         command.env("SIMTLAB_CHECK", checks);
     }

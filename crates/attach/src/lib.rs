@@ -1,0 +1,24 @@
+//! The debugger for launches of another process, over a Unix socket.
+//!
+//! A [`Server`] is a [`debug::Client`] in the process that launches kernels. It listens in a
+//! folder that only the user can enter, hands launches to the one that has connected, and leaves
+//! them alone while nobody has. [`Terminal`] is the other end: it passes commands on and shows
+//! answers.
+//!
+//! On the socket commands are lines, and answers are text. [`ASKS`] behind a text says that a
+//! command is wanted, [`INTERRUPT`] before a command interrupts what runs.
+
+#![cfg(unix)]
+
+mod server;
+mod terminal;
+
+pub use server::Server;
+pub use terminal::{AttachError, Terminal, find};
+
+/// Says that the launch stands still and a command is wanted (ASCII ENQ).
+const ASKS: u8 = 5;
+/// Interrupts what runs (ASCII ETX, what Ctrl-C is).
+const INTERRUPT: u8 = 3;
+/// The extension of sockets; their names are numbers of processes.
+const EXTENSION: &str = "socket";

@@ -1,0 +1,319 @@
+//! The debugger as a process: its command line, its terminal interface in tmux, programs that are
+//! attached to, and an unmodified GDB.
+#![cfg(target_os = "linux")]
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time in which everything here has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A launch of `loops.ptx`.
+const LAUNCH: [&str; 6] = ["--grid", "1", "--block", "4", "--arg", "out=u32[4]"];
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debugger").join(name)
+}
+
+fn kernel(name: &str) -> String {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    kernels.join(name).display().to_string()
+}
+
+/// Runs `simtlab debug` with commands on standard input.
+fn debug(args: &[&str], commands: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+    command.arg("debug").args(args).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    child.stdin.take().expect("piped").write_all(commands.as_bytes()).expect("written");
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+    let [stdout, stderr] = [stdout, stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+    (status.code(), stdout, stderr)
+}
+
+fn loops(more: &[&str], commands: &str) -> (Option<i32>, String, String) {
+    let file = data("loops.ptx").display().to_string();
+    debug(&[&[&*file], &LAUNCH[..], more].concat(), commands)
+}
+
+#[test]
+fn launches_are_first_shown_where_it_was_said() {
+    let (code, out, _) = loops(&["--at", "21", "--mechanism", "min-pc"], "print %sum\nquit\n");
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.starts_with("kernel `k` under min-pc, grid 1, block 4\nissue "), "{out}");
+    assert!(out.contains(": breakpoint 1\n") && out.contains("=>   21  st.global.u32"), "{out}");
+    // A launch that does not fault runs to its end.
+    let (code, out, _) = loops(&["--at", "fault"], "print 1\n");
+    assert!(code == Some(0) && !out.contains("print"), "{out}");
+    let short = ["--at", "fault", "--arg", "out=u32[2]"];
+    let file = data("loops.ptx").display().to_string();
+    let short = [&[&*file], &LAUNCH[..4], &short].concat();
+    let (code, out, errors) = debug(&short, "who %out\ndetach\n");
+    assert_eq!(code, Some(3), "{out}{errors}");
+    assert!(out.contains("fault `out-of-bounds`") && out.contains("written at issue 2"), "{out}");
+    assert!(errors.contains("error[out-of-bounds]"), "{errors}");
+    let (code, out, _) =
+        debug(&[&kernel("spinlock/textbook.toml"), "--at", "hang"], "info lanes\n");
+    assert!(code == Some(0) && out.contains("hang `"), "{out}");
+    let (code, _, errors) = debug(&["nothing.ptx"], "");
+    assert!(code == Some(2) && !errors.is_empty(), "{errors}");
+    let (code, out, _) = loops(&["--at", "99"], "where\nquit\n");
+    assert!(code == Some(0) && out.contains("there is no code at or behind line 99"), "{out}");
+    let (code, out, _) = loops(&["--script", "/nothing"], "");
+    assert!(code == Some(2) && out.is_empty(), "{out}");
+}
+
+#[test]
+fn binaries_are_shown_as_instructions() {
+    let target = kernel("pmask/sieve");
+    let (code, out, _) = debug(&[&target], "break print_number\ncontinue\nwho a0\nwhere\nquit\n");
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("breakpoint 1: 0x80000000") && out.contains("in `print_number`"), "{out}");
+    let line =
+        out.lines().find(|line| line.starts_with("a0: changed at issue")).unwrap_or_default();
+    assert!(line.contains(": addi a0, a0, 94"), "{out}");
+}
+
+/// The session with a program for `simtlab exec --debug`.
+struct Debugged {
+    child: Child,
+    errors: BufReader<std::process::ChildStderr>,
+    folder: String,
+}
+
+impl Debugged {
+    /// Starts the client of the tests of `exec`.
+    fn start(words: &[&str], options: &[&str]) -> Self {
+        let test = std::env::current_exe().expect("a name");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+        command.arg("exec").arg("--libraries").arg(test.parent().expect("a folder"));
+        command.arg("--debug").args(options).arg("--").arg(super::exec::client()).args(words);
+        let mut child =
+            command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
+        let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        errors.read_line(&mut line).expect("a line");
+        let folder = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+        assert!(
+            line.starts_with("kernels wait for a debugger: simtlab debug --attach /"),
+            "{line}"
+        );
+        Self { child, errors, folder }
+    }
+
+    fn attach(&self, commands: &str) -> String {
+        let (code, out, errors) = debug(&["--attach", &self.folder], commands);
+        assert_eq!(code, Some(0), "{out}{errors}");
+        out
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut text = String::new();
+        self.errors.read_to_string(&mut text).expect("text");
+        (self.child.wait().expect("it ends").code(), text)
+    }
+}
+
+#[test]
+fn a_program_is_attached_to() {
+    let program = Debugged::start(&[], &[]);
+    let out = program.attach(
+        "where\nstepi 3\nreverse-stepi\nbreak fill.cu:99\ncontinue\nreverse-continue\n\
+                              info registers\ncontinue\ncontinue\n",
+    );
+    assert!(out.starts_with("kernel `fill` under ipdom, grid 1, block "), "{out}");
+    assert!(out.contains("(simtlab) reverse-stepi\nissue 2\n"), "{out}");
+    assert!(out.contains(": the launch has ended\n"), "{out}");
+    assert!(out.contains("(simtlab) reverse-continue\nissue 0: the start"), "{out}");
+    let (code, text) = program.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("1 launch of 1 kernel, 0 faults"), "{text}");
+}
+
+#[test]
+fn a_fault_of_a_program_is_shown_and_goes_on() {
+    let program = Debugged::start(&["fault"], &["--at", "fault"]);
+    let out = program.attach("who %a\nreverse-stepi\ncontinue\ncontinue\n");
+    assert!(out.contains(": fault `out-of-bounds`"), "{out}");
+    assert!(out.contains("%a: written at issue "), "{out}");
+    let (code, text) = program.end();
+    assert!(code == Some(3) && text.contains("1 fault, 0 hangs"), "{text}");
+}
+
+#[test]
+fn clients_that_leave_let_the_program_run_on_and_quit_stops_the_launch() {
+    let program = Debugged::start(&[], &[]);
+    program.attach("stepi\n");
+    let (code, text) = program.end();
+    assert_eq!(code, Some(0), "{text}");
+    let program = Debugged::start(&[], &[]);
+    program.attach("quit\n");
+    let (code, _) = program.end();
+    assert!(code.is_some_and(|code| code != 0));
+    // Nobody listens in a folder that is gone.
+    let (code, _, errors) = debug(&["--attach", "/nothing"], "");
+    assert!(code == Some(2) && errors.contains("no program waits"), "{errors}");
+}
+
+/// A terminal that a program runs in.
+struct Tmux {
+    socket: String,
+}
+
+impl Tmux {
+    /// `None` without tmux on this host.
+    fn start(name: &str, (width, height): (u32, u32), command: &str) -> Option<Self> {
+        let socket = format!("simtlab-{name}-{}", std::process::id());
+        let this = Self { socket };
+        let size = ["-x", &width.to_string(), "-y", &height.to_string()];
+        let words = [&["-f", "/dev/null", "new-session", "-d"], &size[..], &[command]].concat();
+        let started = this.call(&words).ok()?;
+        assert!(started.status.success(), "{started:?}");
+        Some(this)
+    }
+
+    fn call(&self, words: &[&str]) -> std::io::Result<Output> {
+        let mut command = Command::new("tmux");
+        command.args(["-L", &self.socket]).args(words).env_remove("TMUX").env("LC_ALL", "C.UTF-8");
+        command.output()
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let sent = self.call(&[&["send-keys"], keys].concat()).expect("tmux");
+        assert!(sent.status.success(), "{sent:?}");
+    }
+
+    fn screen(&self) -> String {
+        let output = self.call(&["capture-pane", "-p"]).expect("tmux");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().fold(String::new(), |mut out, line| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{}", line.trim_end());
+            out
+        })
+    }
+
+    /// Waits until the screen is that of a file.
+    fn expect(&self, name: &str) {
+        let path = data(name);
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        let start = Instant::now();
+        let bless = std::env::var_os("SIMTLAB_BLESS").is_some();
+        loop {
+            let screen = self.screen();
+            if screen == expected {
+                return;
+            }
+            let late = start.elapsed() > if bless { Duration::from_secs(3) } else { PATIENCE };
+            if late && bless {
+                return std::fs::write(&path, screen).expect("written");
+            }
+            assert!(!late, "{name} is not what is shown:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.call(&["kill-server"]);
+    }
+}
+
+#[test]
+fn screens_of_the_terminal_interface() {
+    let simtlab = env!("CARGO_BIN_EXE_simtlab");
+    let folder = data("");
+    let command =
+        format!("cd {}; {simtlab} debug loops.ptx {}; cat", folder.display(), LAUNCH.join(" "));
+    let Some(tmux) = Tmux::start("screens", (110, 36), &command) else {
+        return eprint(b"NOT RUN: there is no tmux\n");
+    };
+    tmux.expect("start.txt");
+    tmux.keys(&["break 18", "Enter", "F5"]);
+    tmux.expect("break.txt");
+    tmux.keys(&["rejoin", "Enter", "F3"]);
+    tmux.expect("rejoin.txt");
+    tmux.keys(&["Left", "Left", "who %sum depth 2", "Enter", "Tab"]);
+    tmux.expect("back.txt");
+    tmux.keys(&["frobnicate", "Enter"]);
+    tmux.expect("error.txt");
+    assert!(tmux.call(&["resize-window", "-x", "50", "-y", "20"]).is_ok());
+    tmux.expect("small.txt");
+    assert!(tmux.call(&["resize-window", "-x", "110", "-y", "36"]).is_ok());
+    tmux.keys(&["d 1", "Enter", "F5"]);
+    tmux.expect("end.txt");
+    tmux.keys(&["detach", "Enter"]);
+    tmux.expect("after.txt");
+}
+
+#[test]
+fn endless_kernels_are_interrupted_in_the_terminal() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless.ptx");
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n\
+                .reg .b64 %i, %o;\nld.param.u64 %o, [out];\nL: add.u64 %i, %i, 1;\nst.global.u64 [%o], %i;\n\
+                bra L;\n}\n";
+    std::fs::write(&file, text).expect("a file");
+    let simtlab = env!("CARGO_BIN_EXE_simtlab");
+    let command = format!("{simtlab} debug {} --grid 1 --block 1 --arg out=u64[1]", file.display());
+    let Some(tmux) = Tmux::start("endless", (100, 30), &command) else {
+        return eprint(b"NOT RUN: there is no tmux\n");
+    };
+    let wait = |what: &str| {
+        let start = Instant::now();
+        while !tmux.screen().contains(what) {
+            assert!(start.elapsed() < PATIENCE, "{what}:\n{}", tmux.screen());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait("issue 0");
+    tmux.keys(&["F5"]);
+    wait("runs; Esc interrupts");
+    tmux.keys(&["Escape"]);
+    wait(": interrupted");
+}
+
+#[test]
+fn an_unmodified_gdb() {
+    let Ok(found) = Command::new("gdb-multiarch").arg("--version").output() else {
+        return eprint(b"NOT RUN: there is no gdb-multiarch\n");
+    };
+    assert!(found.status.success());
+    let mut server = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+        .args(["debug", &kernel("pmask/sieve"), "--gdb", "127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let mut errors = BufReader::new(server.stderr.take().expect("piped"));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("a line");
+    let port = line.trim().rsplit(':').next().unwrap_or_default();
+    let output = Command::new("gdb-multiarch")
+        .args(["-nx", "-batch", "-ex", &format!("target remote 127.0.0.1:{port}"), "-x"])
+        .arg(data("sieve.gdb"))
+        .arg(kernel("pmask/sieve/sieve.elf"))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let wrong = String::from_utf8_lossy(&output.stderr).into_owned();
+    server.wait().expect("it ends");
+    let path = data("sieve.gdb.txt");
+    if std::env::var_os("SIMTLAB_BLESS").is_some() {
+        std::fs::write(&path, &said).expect("written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(said, expected, "{wrong}");
+    // What `monitor` says is on GDB's other stream.
+    assert!(
+        wrong.contains("a1: changed at issue") && wrong.contains("*1 from branch 0"),
+        "{wrong}"
+    );
+}
+
+fn eprint(text: &[u8]) {
+    // A test that cannot say so has nobody to say it to.
+    let _ = std::io::stderr().write_all(text);
+}
