@@ -34,8 +34,8 @@ pub(crate) struct Settings {
     pub(crate) faults: Faults,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
     pub(crate) event_log: Option<PathBuf>,
-    /// The folder in which this process listens for a debugger (`SIMTLAB_DEBUG`), and where launches
-    /// are first shown to it (`SIMTLAB_DEBUG_AT`: `fault`, `hang` or a location).
+    /// The folder in which this process listens for a debugger (`SIMTLAB_DEBUG`), and where
+    /// launches are first shown to it (`SIMTLAB_DEBUG_AT`: `fault`, `hang` or a location).
     pub(crate) debugger: Option<(PathBuf, Option<String>)>,
     /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
     pub(crate) trace: bool,

@@ -18,8 +18,8 @@ pub(crate) type DebugClient = Box<dyn Client + Send>;
 
 impl Context {
     /// Listens for a debugger in a folder; it then receives launches before their first issue, or
-    /// where they are first to be shown: `fault`, `hang` or a location. Launches in the debugger run
-    /// on the exact engine. The first one waits for it.
+    /// where they are first to be shown: `fault`, `hang` or a location. Launches in the debugger
+    /// run on the exact engine. The first one waits for it.
     ///
     /// # Errors
     /// If the socket cannot be made.
