@@ -2,7 +2,7 @@
 # The Python package: its wheel is built and installed into a virtual environment, its tests and the examples of docs/python.md are run.
 # SIMTLAB_PROFILE=release builds it optimised, as `pip install ./crates/python` does by itself.
 source "$(dirname "$0")/../common.sh"
-venv python 'maturin>=1.9,<2' numpy pytest pandas nbclient ipykernel mypy
+venv python 'maturin>=1.9,<2' numpy pytest pandas polars duckdb pyarrow nbclient ipykernel mypy
 case $profile in debug) cargo_profile=dev ;; *) cargo_profile=$profile ;; esac
 PATH=$environment/bin:$PATH MATURIN_PEP517_ARGS="--profile $cargo_profile --locked" CARGO_TARGET_DIR=$target \
   "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall "$here/crates/python"

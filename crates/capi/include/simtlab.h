@@ -68,6 +68,32 @@ typedef enum simtlab_status {
 } simtlab_status;
 
 /**
+ * Where control may go after an instruction.
+ */
+typedef enum simtlab_flow_kind {
+  /**
+   * To the next instruction.
+   */
+  SIMTLAB_FLOW_NEXT = 0,
+  /**
+   * To `target`.
+   */
+  SIMTLAB_FLOW_JUMP = 1,
+  /**
+   * To `target`, or on to the next instruction.
+   */
+  SIMTLAB_FLOW_BRANCH = 2,
+  /**
+   * To any of `count` places, from index `target` of the table of places on.
+   */
+  SIMTLAB_FLOW_SWITCH = 3,
+  /**
+   * Nowhere: a return or an exit.
+   */
+  SIMTLAB_FLOW_END = 4,
+} simtlab_flow_kind;
+
+/**
  * How many threads a launch has.
  */
 typedef struct simtlab_shape {
@@ -134,6 +160,118 @@ typedef struct simtlab_stats {
    */
   uint32_t fast;
 } simtlab_stats;
+
+/**
+ * An instruction of a flow graph. Places are indices of instructions.
+ */
+typedef struct simtlab_flow {
+  /**
+   * One of simtlab_flow_kind.
+   */
+  uint32_t kind;
+  /**
+   * Places of a switch.
+   */
+  uint32_t count;
+  /**
+   * Where it goes.
+   */
+  uint64_t target;
+} simtlab_flow;
+
+/**
+ * Lanes that go to a place.
+ */
+typedef struct simtlab_target {
+  /**
+   * The place.
+   */
+  uint64_t place;
+  /**
+   * The lanes, bit by bit.
+   */
+  uint64_t lanes;
+} simtlab_target;
+
+/**
+ * A row of a mechanism's stack, list or tables.
+ */
+typedef struct simtlab_row {
+  /**
+   * Where its lanes stand or go on; the greatest number if at no one place.
+   */
+  uint64_t place;
+  /**
+   * Where they meet others; the greatest number if nowhere.
+   */
+  uint64_t rejoin;
+  /**
+   * The lanes, bit by bit.
+   */
+  uint64_t lanes;
+} simtlab_row;
+
+/**
+ * What a group did under a mechanism.
+ */
+typedef struct simtlab_session_stats {
+  /**
+   * Instructions issued.
+   */
+  uint64_t issues;
+  /**
+   * Of them, issues without lanes.
+   */
+  uint64_t idle_issues;
+  /**
+   * Active lanes, summed over all issues.
+   */
+  uint64_t active_lanes;
+  /**
+   * Lanes of the group, summed over all issues.
+   */
+  uint64_t lane_slots;
+  /**
+   * Branches issued.
+   */
+  uint64_t branches;
+  /**
+   * Branches whose lanes went to more than one place.
+   */
+  uint64_t divergent_branches;
+  /**
+   * Places that divergent branches went to, summed.
+   */
+  uint64_t divergent_paths;
+  /**
+   * Splits that rejoined.
+   */
+  uint64_t rejoined;
+  /**
+   * Issues from those splits to where they rejoined, summed.
+   */
+  uint64_t rejoin_issues;
+  /**
+   * Splits that never rejoin: the lanes that are left are of one side.
+   */
+  uint64_t never_rejoined;
+  /**
+   * Times that two paths became one.
+   */
+  uint64_t merges;
+  /**
+   * Entries that the mechanism put on a stack, list or table.
+   */
+  uint64_t pushes;
+  /**
+   * Entries that it took off.
+   */
+  uint64_t pops;
+  /**
+   * Most live paths or entries at once.
+   */
+  uint64_t max_depth;
+} simtlab_session_stats;
 
 #ifdef __cplusplus
 extern "C" {
@@ -265,6 +403,104 @@ void ptx_run(const char *ptx,
              int grid_y,
              int grid_z,
              int shared);
+
+/**
+ * Makes a session of a mechanism, by its name or alias: a group of up to 64 lanes, whose
+ * instructions the caller executes. Its number goes to `session`. `order` says which side of a
+ * divergent branch runs first (`taken`, `fallthrough`, `minority`, `majority`) where the mechanism
+ * asks; null leaves it to the mechanism.
+ */
+enum simtlab_status simtlab_session_create(const char *mechanism,
+                                           const char *order,
+                                           uint64_t *session);
+
+/**
+ * Ends a session.
+ */
+enum simtlab_status simtlab_session_destroy(uint64_t session);
+
+/**
+ * Sets the program's flow graph: its `count` instructions, and a table of `place_count` places for
+ * switches, which may be null without any. The mechanisms that plan with the graph need it before
+ * they begin.
+ */
+enum simtlab_status simtlab_session_graph(uint64_t session,
+                                          const struct simtlab_flow *code,
+                                          size_t count,
+                                          const uint64_t *places,
+                                          size_t place_count);
+
+/**
+ * Begins with lanes of a group of `width` at a place; statistics begin anew.
+ */
+enum simtlab_status simtlab_session_begin(uint64_t session,
+                                          uint64_t place,
+                                          uint64_t lanes_at,
+                                          uint32_t width);
+
+/**
+ * What runs now: the place and the active mask, which may be empty (an idle issue). `running`
+ * becomes 0 if all lanes have ended, else 1. Any pointer may be null.
+ */
+enum simtlab_status simtlab_session_now(uint64_t session,
+                                        uint64_t *place,
+                                        uint64_t *active,
+                                        uint32_t *running);
+
+/**
+ * An ordinary instruction was executed.
+ */
+enum simtlab_status simtlab_session_step(uint64_t session);
+
+/**
+ * A conditional branch was executed: of the `active` lanes, those of `taken` go to `target`, the
+ * others on.
+ */
+enum simtlab_status simtlab_session_branch(uint64_t session,
+                                           uint64_t active,
+                                           uint64_t taken,
+                                           uint64_t target);
+
+/**
+ * All active lanes jump.
+ */
+enum simtlab_status simtlab_session_jump(uint64_t session, uint64_t target);
+
+/**
+ * A branch with any number of targets was executed.
+ */
+enum simtlab_status simtlab_session_switch(uint64_t session,
+                                           const struct simtlab_target *targets,
+                                           size_t count);
+
+/**
+ * Active lanes end; the others go on to the next instruction.
+ */
+enum simtlab_status simtlab_session_exit(uint64_t session, uint64_t ending);
+
+/**
+ * Copies the mechanism's stack, list or tables, what runs next last, at most `room` rows, to
+ * `rows`, which may be null if `room` is 0. How many rows there are goes to `count`.
+ */
+enum simtlab_status simtlab_session_rows(uint64_t session,
+                                         struct simtlab_row *rows,
+                                         size_t room,
+                                         uint64_t *count);
+
+/**
+ * What the group did so far.
+ */
+enum simtlab_status simtlab_session_statistics(uint64_t session,
+                                               struct simtlab_session_stats *stats);
+
+/**
+ * Copies the statistics as a table of lines, at most `room` bytes and without an end, to `text`,
+ * which may be null if `room` is 0. How many bytes there are goes to `bytes`.
+ */
+enum simtlab_status simtlab_session_text(uint64_t session,
+                                         char *text,
+                                         size_t room,
+                                         uint64_t *bytes);
 
 #ifdef __cplusplus
 }  // extern "C"

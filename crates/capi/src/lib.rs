@@ -1,5 +1,5 @@
-//! The C interface: contexts, memory, modules and launches as functions of a shared library, and
-//! `ptx_run`.
+//! The C interface: contexts, memory, modules and launches as functions of a shared library,
+//! sessions of mechanisms for other interpreters, and `ptx_run`.
 //!
 //! What C programs see is the header `include/simtlab.h`, generated from this file. Objects are
 //! numbers in tables of this crate, so that a wrong one is an answer and not a crash; addresses of
@@ -10,6 +10,7 @@
 #![allow(non_camel_case_types, reason = "names as C programs write them")]
 
 mod ptx_run;
+mod session;
 mod stats;
 mod tables;
 
@@ -22,6 +23,7 @@ use runtime::{
 };
 
 pub use ptx_run::ptx_run;
+pub use session::*;
 pub use stats::simtlab_stats;
 use tables::{create, destroy, with};
 
@@ -327,7 +329,7 @@ pub extern "C" fn simtlab_output(
 }
 
 /// C's type for sizes of objects.
-type size_t = usize;
+pub(crate) type size_t = usize;
 
 fn read_shape(at: usize) -> Result<Shape, Refusal> {
     let mut bytes = [0; size_of::<simtlab_shape>()];

@@ -33,6 +33,11 @@ pub(crate) fn settings() -> Settings {
     Settings { threads: runtime::host_threads(variable), level, device, ..Settings::default() }
 }
 
+/// A number for a new object.
+pub(crate) fn number() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 pub(crate) fn create(memory: u64) -> u64 {
     let mut settings = settings();
     if memory > 0 {
@@ -40,7 +45,7 @@ pub(crate) fn create(memory: u64) -> u64 {
     }
     let held =
         Held { context: Context::new(settings), modules: BTreeMap::new(), output: Vec::new() };
-    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let id = number();
     let mut contexts = CONTEXTS.write().unwrap_or_else(PoisonError::into_inner);
     contexts.insert(id, Arc::new(Mutex::new(held)));
     id

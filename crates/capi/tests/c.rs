@@ -44,3 +44,8 @@ fn contexts_memory_modules_and_launches() {
 fn ptx_run_on_the_hosts_memory() {
     run("ptx_run.c");
 }
+
+#[test]
+fn an_interpreter_in_c_under_mechanisms() {
+    run("session.c");
+}

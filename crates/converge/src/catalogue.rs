@@ -263,10 +263,10 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: compaction::NAME,
         aliases: &["dwf", "tbc"],
-        summary: "lanes regrouped across the warps of a block at every issue: an upper bound",
+        summary: "lanes regrouped across the warps of a block at every issue, free of charge",
         source: "Fung et al., MICRO 2007 (dynamic warp formation); Fung and Aamodt, HPCA 2011 (thread block compaction)",
         state: "a sorted list of (place, mask of the block)",
-        limits: "regrouping is free, which no machine does; lanes keep their column; starves as min-sp-pc",
+        limits: "regrouping is free, which no machine does; lanes keep their column; the order of places is a heuristic (`least_issues` of docs/compare.md is what no order beats); starves as min-sp-pc",
         knobs: &[],
         pass: None,
         scope: Scope::Cta,

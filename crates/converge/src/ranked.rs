@@ -86,6 +86,12 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
         Ok(path(&self.running[self.position(id)?], self.depth()))
     }
 
+    /// The running path that holds any of the lanes.
+    pub(crate) fn holding(&self, lanes: &LaneMask<N>) -> Option<Path<N>> {
+        let found = self.running.iter().find(|e| !e.lanes.is_disjoint(lanes));
+        found.map(|e| path(e, self.depth()))
+    }
+
     /// Some lanes of a path become a path of their own for one event, after which they are
     /// elsewhere or with the others again.
     pub(crate) fn part(&mut self, id: PathId, lanes: LaneMask<N>) -> Result<PathId, Refusal> {

@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::listing::{Flow, Listing, ListingError};
 use crate::mechanism::{Charges, Knobs, Mechanism, Path, Refusal, Start};
 use crate::plan::Plan;
+use simt::inspect::MechanismRow;
 use simt::{LaneMask, Pc};
 use std::fmt;
 use thiserror::Error;
@@ -86,6 +87,12 @@ pub struct Statistics {
     pub divergent_branches: u64,
     /// Places that divergent branches went to, summed.
     pub divergent_paths: u64,
+    /// Splits that rejoined: all their lanes that had not ended were active together again.
+    pub rejoined: u64,
+    /// Issues from those splits to where they rejoined, summed.
+    pub rejoin_issues: u64,
+    /// Splits that never will: the lanes that are left are of one side.
+    pub never_rejoined: u64,
     /// What the mechanism did.
     pub charges: Charges,
 }
@@ -95,6 +102,19 @@ impl Statistics {
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         if self.lane_slots == 0 { 0.0 } else { self.active_lanes as f64 / self.lane_slots as f64 }
+    }
+
+    /// Divergent branches over branches; 0 without branches.
+    #[must_use]
+    pub fn divergence_rate(&self) -> f64 {
+        let branches = self.branches.max(1);
+        self.divergent_branches as f64 / branches as f64
+    }
+
+    /// Issues from a split to its own rejoin, averaged; `None` if no split rejoined.
+    #[must_use]
+    pub fn mean_reconvergence_time(&self) -> Option<f64> {
+        (self.rejoined > 0).then(|| self.rejoin_issues as f64 / self.rejoined as f64)
     }
 }
 
@@ -106,9 +126,14 @@ impl fmt::Display for Statistics {
         writeln!(f, "branches            {:>8}", self.branches)?;
         writeln!(
             f,
-            "divergent branches  {:>8}  ({} paths)",
-            self.divergent_branches, self.divergent_paths
+            "divergent branches  {:>8}  ({} paths, {:.1}% of branches)",
+            self.divergent_branches,
+            self.divergent_paths,
+            100.0 * self.divergence_rate()
         )?;
+        let mean = self.mean_reconvergence_time();
+        let mean = mean.map_or_else(String::new, |mean| format!("  (after {mean:.1} issues)"));
+        writeln!(f, "splits rejoined     {:>8}{mean}", self.rejoined)?;
         writeln!(f, "merges              {:>8}", c.merges)?;
         writeln!(f, "pushes, pops        {:>8}  {}", c.pushes, c.pops)?;
         write!(f, "greatest depth      {:>8}", c.max_depth)?;
@@ -125,8 +150,21 @@ pub struct Session<const N: usize = 1> {
     plan: Option<Plan>,
     mechanism: Option<Box<dyn Mechanism<N>>>,
     width: u32,
+    knobs: Knobs,
     statistics: Statistics,
+    open: Vec<OpenSplit<N>>,
+    exited: LaneMask<N>,
 }
+
+/// A split whose sides have not all come together.
+struct OpenSplit<const N: usize> {
+    at: u64,
+    lanes: LaneMask<N>,
+    sides: Vec<LaneMask<N>>,
+}
+
+/// Most open splits that are followed; beyond, the oldest is forgotten.
+const MOST_OPEN: usize = 2048;
 
 impl<const N: usize> Session<N> {
     /// A session under the mechanism of a name or alias: `basic`, `cfg`, `stack`, or any other of
@@ -136,8 +174,21 @@ impl<const N: usize> Session<N> {
     /// [`SessionError::Name`], with the nearest name.
     pub fn new(name: &str) -> Result<Self, SessionError> {
         let entry = Entry::find(name)?;
-        let statistics = Statistics::default();
-        Ok(Self { entry, plan: None, mechanism: None, width: 0, statistics })
+        Ok(Self {
+            entry,
+            plan: None,
+            mechanism: None,
+            width: 0,
+            knobs: Knobs::default(),
+            statistics: Statistics::default(),
+            open: Vec::new(),
+            exited: LaneMask::EMPTY,
+        })
+    }
+
+    /// Sets the knobs of the mechanism, from the next beginning on.
+    pub fn set_knobs(&mut self, knobs: Knobs) {
+        self.knobs = knobs;
     }
 
     /// The mechanism's row of the catalogue.
@@ -169,9 +220,11 @@ impl<const N: usize> Session<N> {
         if lanes.is_empty() || !lanes.is_subset(&LaneMask::first(width as usize)) {
             return Err(SessionError::Lanes);
         }
-        self.mechanism = Some(self.entry.build(&Start::at(at, lanes, width), Knobs::default())?);
+        self.mechanism = Some(self.entry.build(&Start::at(at, lanes, width), self.knobs)?);
         self.width = width;
         self.statistics = Statistics::default();
+        self.open.clear();
+        self.exited = LaneMask::EMPTY;
         Ok(())
     }
 
@@ -188,6 +241,16 @@ impl<const N: usize> Session<N> {
         let mut out = Vec::new();
         if let Some(mechanism) = &self.mechanism {
             mechanism.paths(&mut out);
+        }
+        out
+    }
+
+    /// The mechanism's state as rows, what runs next last: its stack, list or tables.
+    #[must_use]
+    pub fn rows(&self) -> Vec<MechanismRow<N>> {
+        let mut out = Vec::new();
+        if let Some(mechanism) = &self.mechanism {
+            mechanism.rows(&mut out);
         }
         out
     }
@@ -261,6 +324,7 @@ impl<const N: usize> Session<N> {
             return Err(SessionError::Active { given, expected });
         }
         self.tell(&path, &Event::Branch { at: path.pc, targets: &sorted })?;
+        self.split(path.lanes, &sorted);
         let ways = sorted.len() as u64;
         self.statistics.branches += 1;
         if ways > 1 {
@@ -286,7 +350,9 @@ impl<const N: usize> Session<N> {
         if path.lanes.is_empty() {
             return self.tell(&path, &Event::Branch { at: path.pc, targets: &[] });
         }
-        self.tell(&path, &Event::Exit { at: path.pc, lanes, next })
+        self.tell(&path, &Event::Exit { at: path.pc, lanes, next })?;
+        self.exited |= lanes;
+        Ok(())
     }
 
     /// What the group did so far; prints itself as a table.
@@ -334,11 +400,43 @@ impl<const N: usize> Session<N> {
         let Some(mechanism) = &mut self.mechanism else { return Err(SessionError::Idle) };
         let nothing = Plan::default();
         mechanism.event(self.plan.as_ref().unwrap_or(&nothing), path.id, event)?;
+        self.rejoin(&path.lanes);
         self.statistics.issues += 1;
         self.statistics.idle_issues += u64::from(path.lanes.is_empty());
         self.statistics.active_lanes += u64::from(path.lanes.count());
         self.statistics.lane_slots += u64::from(self.width);
         Ok(())
+    }
+
+    /// Follows a divergent branch, issued last.
+    fn split(&mut self, lanes: LaneMask<N>, targets: &[(Pc, LaneMask<N>)]) {
+        if targets.len() < 2 {
+            return;
+        }
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+            self.statistics.never_rejoined += 1;
+        }
+        let sides = targets.iter().map(|target| target.1).collect();
+        self.open.push(OpenSplit { at: self.statistics.issues, lanes, sides });
+    }
+
+    /// Counts the splits that rejoin in an issue for these lanes.
+    fn rejoin(&mut self, active: &LaneMask<N>) {
+        let Self { open, exited, statistics, .. } = self;
+        open.retain(|split| {
+            let left = split.lanes - *exited;
+            if split.sides.iter().any(|side| left.is_subset(side)) {
+                statistics.never_rejoined += 1;
+                return false;
+            }
+            if left.is_subset(active) {
+                statistics.rejoined += 1;
+                statistics.rejoin_issues += statistics.issues - split.at;
+                return false;
+            }
+            true
+        });
     }
 }
 

@@ -18,6 +18,7 @@ mod explore;
 mod launch;
 mod program;
 mod raise;
+mod session;
 mod signals;
 mod suites;
 
@@ -65,6 +66,7 @@ fn _simtlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<debug::DebugSession>()?;
     module.add_function(wrap_pyfunction!(debug::debug_file, module)?)?;
     module.add_function(wrap_pyfunction!(debug::debug_program, module)?)?;
+    module.add_class::<session::NativeSession>()?;
     module.add_class::<suites::SweepStore>()?;
     module.add_function(wrap_pyfunction!(suites::sweep_plan, module)?)?;
     module.add_function(wrap_pyfunction!(suites::sweep_keys, module)?)?;

@@ -16,7 +16,7 @@ use crate::record::{Record, RowPlace};
 use crate::suite::{Group, Suite, first_message};
 
 /// The version of rows: it changes whenever equal inputs may give other rows.
-pub(crate) const ROWS_VERSION: u64 = 1;
+pub(crate) const ROWS_VERSION: u64 = 2;
 
 /// A hash of fields, each with its length.
 pub(crate) struct Hasher(Sha256);
@@ -102,7 +102,8 @@ impl<'s> OpenGroup<'s> {
             Ok(job) => job,
             Err(message) => return Some(Err(message.clone())),
         };
-        match guarded(|| Baseline::new(job, monitor)) {
+        let widths: Vec<u64> = self.cells.iter().map(|(cell, _)| cell.warp_size).collect();
+        match guarded(|| Baseline::new(job, &widths, monitor)) {
             Ok(Ok(Some(baseline))) => Some(Ok(baseline)),
             Ok(Ok(None)) => None,
             Ok(Err(found)) => Some(Err(first_message(&found))),

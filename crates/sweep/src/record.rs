@@ -77,6 +77,18 @@ pub const COLUMNS: &[Column] = &[
         "percent",
         "Thread instructions that serial execution needs, of all lanes of all issues.",
     ),
+    column(
+        "least_issues_within_warps",
+        Type::Int,
+        "issues",
+        "Issues that no mechanism saves where lanes of one warp issue together.",
+    ),
+    column(
+        "least_issues_within_blocks",
+        Type::Int,
+        "issues",
+        "Issues that no mechanism saves where lanes of a block issue together.",
+    ),
     column("races", Type::Int, "pairs", "Pairs of instructions that race."),
     column("rejoined", Type::Int, "splits", "Splits that rejoined."),
     column("never_rejoined", Type::Int, "splits", "Splits that never did."),
@@ -202,6 +214,8 @@ impl Record {
         out.put("message", json!(message));
         out.put("equal_to_reference", json!(row.equal));
         out.put("useful_lane_efficiency", json!(row.useful));
+        out.put("least_issues_within_warps", json!(row.least.map(|least| least.within_warps)));
+        out.put("least_issues_within_blocks", json!(row.least.map(|least| least.within_blocks)));
         out.put("races", json!(row.races.len()));
         out.put("time_seconds", json!(seconds));
         let Some(stats) = &row.stats else { return out };

@@ -121,7 +121,7 @@ fn errors_name_place_reason_and_help() {
             "the value is missing |  | write type:value, type[extents]:contents, &buffer or @file.npy",
         ),
         ("n=1024", "the number has no type | 1024 | write u32:1024 or another type"),
-        ("n=i32:1", "`i32` is not a type | i32 | did you mean s32?"),
+        ("n=int:1", "`int` is not a type | int | did you mean s32?"),
         ("n=u33:1", "`u33` is not a type | u33 | did you mean u32?"),
         (
             "n=f32",

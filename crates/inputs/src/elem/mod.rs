@@ -83,20 +83,27 @@ elem_types! {
 }
 
 impl ElemType {
-    /// Returns the type of this name.
+    /// Returns the type of this name, or of the name that Rust and LLVM give to a signed integer.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|t| t.name() == name)
+        let other = match name {
+            "i8" => Some(Self::S8),
+            "i16" => Some(Self::S16),
+            "i32" => Some(Self::S32),
+            "i64" => Some(Self::S64),
+            _ => None,
+        };
+        other.or_else(|| Self::ALL.iter().copied().find(|t| t.name() == name))
     }
 
     /// Returns the type that `name` denotes in other languages, for a suggestion.
     #[must_use]
     pub fn from_foreign_name(name: &str) -> Option<Self> {
         Some(match name {
-            "i8" | "int8" | "char" => Self::S8,
-            "i16" | "int16" | "short" => Self::S16,
-            "i32" | "int32" | "int" => Self::S32,
-            "i64" | "int64" | "long" => Self::S64,
+            "int8" | "char" => Self::S8,
+            "int16" | "short" => Self::S16,
+            "int32" | "int" => Self::S32,
+            "int64" | "long" => Self::S64,
             "uint8" | "byte" | "bool" => Self::U8,
             "uint16" => Self::U16,
             "uint32" | "uint" | "unsigned" => Self::U32,

@@ -76,8 +76,10 @@ fn names_are_unique_and_found() {
     for &ty in ElemType::ALL {
         assert_eq!(ElemType::from_name(ty.name()), Some(ty));
     }
-    assert_eq!(ElemType::from_name("i32"), None);
-    assert_eq!(ElemType::from_foreign_name("i32"), Some(ElemType::S32));
+    assert_eq!(ElemType::from_name("i32"), Some(ElemType::S32));
+    assert_eq!(ElemType::from_name("i64"), Some(ElemType::S64));
+    assert_eq!(ElemType::from_name("int32"), None);
+    assert_eq!(ElemType::from_foreign_name("int32"), Some(ElemType::S32));
 }
 
 proptest! {

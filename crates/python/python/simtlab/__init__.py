@@ -15,6 +15,7 @@ from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchErro
 from ._explore import Exploration, explore
 from ._findings import CheckFinding
 from ._module import Kernel, Module, Parameter, Result, run
+from ._session import Path, Row, Session, SessionStats
 from ._simtlab import __version__
 from ._stats import Stats
 from ._sweep import Sweep, sweep
@@ -39,8 +40,12 @@ __all__ = [
     "Metric",
     "Module",
     "Parameter",
+    "Path",
     "ProgramNotFound",
     "Result",
+    "Row",
+    "Session",
+    "SessionStats",
     "SimtlabError",
     "Stats",
     "Stopped",

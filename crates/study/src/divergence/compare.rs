@@ -1,5 +1,7 @@
 //! Runs of a job under several mechanisms, warp sizes and settings.
 
+use std::collections::BTreeMap;
+
 use checks::race::{Race, Races};
 use isa::Diagnostics;
 use lab::run::{Job, UNSUPPORTED, Variant, VariantRun};
@@ -14,7 +16,9 @@ use super::pool;
 use super::sentence::sentence;
 use super::verdict::{self, Verdict};
 use super::views::{Views, WARPS, steps_of_warp};
-use crate::probes::{BranchCosts, LaneTraceProbe, LostSlots, Rejoins};
+use crate::probes::{
+    BranchCosts, ExecutionCounts, LaneTraceProbe, LeastIssues, LostSlots, Occupancy, Rejoins,
+};
 
 /// Limit of issues of the reference, if the job has none.
 const REFERENCE_LIMIT: u64 = 1 << 28;
@@ -99,8 +103,9 @@ pub fn compare(
     plan: &Plan,
     monitor: &mut dyn LaunchMonitor,
 ) -> Result<Option<Comparison>, Diagnostics> {
-    let Some(base) = Baseline::new(job, monitor)? else { return Ok(None) };
     let cells = plan.cells(job.machine());
+    let widths: Vec<u64> = cells.iter().map(|cell| cell.warp_size).collect();
+    let Some(base) = Baseline::new(job, &widths, monitor)? else { return Ok(None) };
     let steps = steps_of_warp(cells.len());
     let how = RowOptions {
         order: plan.order.clone(),
@@ -149,6 +154,8 @@ pub struct Baseline {
     limit: u64,
     /// Thread instructions that the kernel needs, if the reference tells.
     work: Option<u64>,
+    /// The fewest issues that they can take, by width.
+    least: BTreeMap<u64, LeastIssues>,
 }
 
 /// How rows are made.
@@ -165,11 +172,16 @@ pub struct RowOptions {
 }
 
 impl Baseline {
-    /// Runs the reference, with default knobs. Returns `None` if the monitor stopped it.
+    /// Runs the reference, with default knobs, and finds the fewest issues of rows of these widths.
+    /// Returns `None` if the monitor stopped it.
     ///
     /// # Errors
     /// Returns diagnostics if the launches cannot start.
-    pub fn new(job: &Job, monitor: &mut dyn LaunchMonitor) -> Result<Option<Self>, Diagnostics> {
+    pub fn new(
+        job: &Job,
+        widths: &[u64],
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<Option<Self>, Diagnostics> {
         let Reference { mechanism, warp_size, settings } = job.machine().reference;
         let chosen: Settings =
             settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
@@ -186,8 +198,9 @@ impl Baseline {
             true if warp_size == job.machine().default_warp_size => mechanism.to_owned(),
             true => format!("{mechanism} of width {warp_size}"),
         };
-        let mut races = Races::default();
-        let mut probed = ProbedMonitor { monitor, probe: &mut races };
+        let (mut races, mut executions) = (Races::default(), ExecutionCounts::new(widths));
+        let mut probes = ProbePair(&mut races, &mut executions);
+        let mut probed = ProbedMonitor { monitor, probe: &mut probes };
         let reference = job.run_variant(&variant, &mut probed)?;
         if interrupted(&reference) {
             return Ok(None);
@@ -195,13 +208,15 @@ impl Baseline {
         let total = reference.total().counts;
         let ended = verdict::of_end(&reference).is_none();
         let limit = total.slots.issues().saturating_mul(LIMIT_FACTOR);
+        let work = (ended && mechanism == converge::serial::NAME).then(|| total.slots.active());
         Ok(Some(Self {
             name,
             multisets: job.multisets().map(str::to_owned).collect(),
             races_complete: races.complete(),
             races: races.found(),
             limit: limit.clamp(LEAST_LIMIT, REFERENCE_LIMIT),
-            work: (ended && mechanism == converge::serial::NAME).then(|| total.slots.active()),
+            least: if work.is_some() { executions.bounds() } else { BTreeMap::new() },
+            work,
             reference,
         }))
     }
@@ -233,7 +248,9 @@ impl Baseline {
         };
         let mut probes = ProbePair(&mut rejoins, &mut witnesses);
         let mut closely = ProbePair(&mut losses, &mut lanes);
-        let mut closely = ProbePair(&mut closely, &mut branches);
+        let mut occupancy = Occupancy::default();
+        let mut of_branches = ProbePair(&mut branches, &mut occupancy);
+        let mut closely = ProbePair(&mut closely, &mut of_branches);
         let mut all = ProbePair(&mut probes, &mut closely);
         let probe: &mut dyn Probe = if how.record_views { &mut all } else { &mut probes };
         let mut probed = ProbedMonitor { monitor: &mut *monitor, probe };
@@ -253,12 +270,14 @@ impl Baseline {
             losses: losses.explanation(),
             lanes: lanes.recorded(WARPS),
             branches: branches.table(),
+            occupancy: occupancy.map(),
         };
         row.views = Some(views).filter(|v| how.record_views && !v.lanes.warps.is_empty());
         if let Some((verdict, report)) = verdict::of_end(&run) {
             (row.verdict, row.report) = (verdict, Some(report));
         } else {
             row.useful = Some(self.useful(&total, cell.warp_size));
+            row.least = self.least(&total, cell);
             if verdict::of_end(&self.reference).is_none() {
                 let stopped = self.judge(&mut row, &run, witnesses, |races| {
                     let mut probed = ProbedMonitor { monitor: &mut *monitor, probe: races };
@@ -323,6 +342,13 @@ impl Baseline {
         let all = slots.issues().saturating_mul(warp_size.max(1));
         let work = self.work.unwrap_or_else(|| slots.of(SlotCause::On) - stats.mask_lanes());
         100.0 * work as f64 / all.max(1) as f64
+    }
+
+    /// Returns the fewest issues of a run that has ended: known if it executed what the reference
+    /// did, without what a pass adds.
+    fn least(&self, stats: &LaunchStats, cell: &Cell) -> Option<LeastIssues> {
+        let same = self.work == Some(stats.counts.slots.active()) && stats.code.is_none();
+        self.least.get(&cell.warp_size).copied().filter(|_| same)
     }
 
     /// Compares a run that has ended with the reference. `again` repeats it with a probe, and

@@ -10,6 +10,7 @@ use super::axes::{self, Settings};
 use super::compare::Cell;
 use super::verdict::{Difference, Verdict};
 use super::views::Views;
+use crate::probes::LeastIssues;
 use checks::race::Race;
 
 /// The results of a mechanism at a warp size, under one setting.
@@ -38,6 +39,9 @@ pub struct Row {
     /// Efficiency in percent, comparable between all mechanisms: the thread instructions that the
     /// kernel needs over the lanes of all issues. `None` if the run did not end.
     pub useful: Option<f64>,
+    /// The fewest issues that any mechanism needs for what this run executed; `None` if it did not
+    /// end, if it executed other instructions than the reference, or if a pass changed the code.
+    pub least: Option<LeastIssues>,
     /// Reconvergence times.
     pub times: ReconvergenceTimes,
     /// The verdict in one sentence, if it can be explained.
@@ -70,6 +74,7 @@ impl Row {
             races,
             stats: None,
             useful: None,
+            least: None,
             times: ReconvergenceTimes::default(),
             sentence: None,
             report: None,

@@ -89,6 +89,10 @@ fn row(row: &Row) -> Value {
         row.orders.iter().map(|(name, verdict)| ((*name).to_owned(), json!(verdict.name())));
     put("orders", Value::Object(orders.collect()));
     put("useful_lane_efficiency", json!(row.useful));
+    let least = row.least.map(
+        |least| json!({ "within_warps": least.within_warps, "within_blocks": least.within_blocks }),
+    );
+    put("least_issues", least.unwrap_or(Value::Null));
     let zero = LaunchStats::default();
     let stats = row.stats.as_ref().unwrap_or(&zero);
     let (ran, counts) = (row.stats.is_some(), &stats.counts);

@@ -6,7 +6,7 @@ use isa::Diagnostics;
 use lab::run::{Job, Variant, VariantRun};
 use lab::show::paragraph;
 use lab::stats::slots_json;
-use machines::probe::{Probe, ProbePair};
+use machines::probe::{Lanes, Probe, ProbePair};
 use machines::{LaunchMonitor, ProbedMonitor};
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
@@ -14,8 +14,8 @@ use simt::slots::SlotCause;
 use super::json::place_json;
 use super::verdict;
 use crate::probes::{
-    BranchCosts, Explanation, FirstDifference, IssueComparison, IssueRecord, IssueRecording,
-    LostSlots, Timeline,
+    BranchCosts, Explanation, FirstDifference, FirstMerge, IssueComparison, IssueRecord,
+    IssueRecording, LostSlots, Timeline, first_merge,
 };
 use crate::source_texts::SourceTexts;
 
@@ -78,6 +78,8 @@ pub struct Diff {
     pub runs: [VariantRun; 2],
     /// The first difference, if there is one.
     pub difference: Option<FirstDifference>,
+    /// The first merge that one has and the other lacks, if there is one.
+    pub merge: Option<FirstMerge>,
     /// Whether all issues were compared.
     pub complete: bool,
 }
@@ -95,10 +97,13 @@ pub fn diff(
     let first = run_with_probe(job, &variants[0], &mut recording, monitor)?;
     let limit = first.total().counts.slots.issues().saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT);
     let variant = Variant { limit: variants[1].limit.or(Some(limit)), ..variants[1].clone() };
-    let mut comparison = IssueComparison::new(&recording);
-    let second = run_with_probe(job, &variant, &mut comparison, monitor)?;
+    let (mut comparison, mut other) = (IssueComparison::new(&recording), IssueRecording::default());
+    let mut both = ProbePair(&mut comparison, &mut other);
+    let second = run_with_probe(job, &variant, &mut both, monitor)?;
     let difference = comparison.outcome();
-    Ok(Diff { runs: [first, second], difference, complete: recording.complete() })
+    let merge = first_merge([&recording, &other]);
+    let complete = recording.complete() && other.complete();
+    Ok(Diff { runs: [first, second], difference, merge, complete })
 }
 
 /// Returns the end of a run: `done`, or the short name of its fault or hang.
@@ -122,6 +127,7 @@ impl Diff {
             }
             Some(difference) => self.describe(&mut out, difference),
         }
+        self.describe_merge(&mut out);
         out.push_str("\nin the end\n");
         let _ = writeln!(
             out,
@@ -178,9 +184,49 @@ impl Diff {
         }
     }
 
+    fn describe_merge(&self, out: &mut String) {
+        let name = |run: usize| &self.runs[run].stats.mechanism;
+        let Some(merge) = &self.merge else {
+            let same = self.difference.is_some();
+            if same && self.complete {
+                out.push_str("\nboth merge the same lanes at the same places\n");
+            }
+            return;
+        };
+        let (has, lacks) = (name(merge.run), name(1 - merge.run));
+        let _ = writeln!(
+            out,
+            "\nthe first merge that only one has is one of {has}, in launch {}, block {}, warp {}",
+            merge.launch, merge.group.cta, merge.group.group
+        );
+        write_issue(out, &merge.issue);
+        for (last, lanes) in &merge.parts {
+            let place = last.as_ref().map(|last| last.place.describe());
+            let from = place.map_or_else(String::new, |place| format!(", which ran {place} last"));
+            paragraph(out, "  of lanes ", &format!("{lanes}{from}"));
+        }
+        let _ = writeln!(out, "{lacks} issues the same apart");
+        merge.apart.iter().for_each(|issue| write_issue(out, issue));
+    }
+
     /// Renders JSON as `docs/explain.md` describes it.
     #[must_use]
     pub fn to_json(&self) -> Value {
+        let lanes = |lanes: &Lanes| json!(lanes.iter().collect::<Vec<_>>());
+        let merge = self.merge.as_ref().map(|m| {
+            let part = |(last, of): &(Option<IssueRecord>, Lanes)| {
+                json!({ "lanes": lanes(of), "last": last.as_ref().map(issue_json) })
+            };
+            json!({
+                "launch": m.launch,
+                "block": m.group.cta,
+                "warp": m.group.group,
+                "mechanism": self.runs[m.run].stats.mechanism,
+                "issue": issue_json(&m.issue),
+                "parts": m.parts.iter().map(part).collect::<Vec<_>>(),
+                "apart": m.apart.iter().map(issue_json).collect::<Vec<_>>(),
+            })
+        });
         let issues = |issues: &[IssueRecord]| -> Value { issues.iter().map(issue_json).collect() };
         let difference = self.difference.as_ref().map(|p| {
             json!({
@@ -207,7 +253,7 @@ impl Diff {
                 })
             })
             .collect();
-        json!({ "complete": self.complete, "parted": difference, "runs": runs })
+        json!({ "complete": self.complete, "parted": difference, "merge": merge, "runs": runs })
     }
 }
 

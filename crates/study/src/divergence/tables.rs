@@ -9,6 +9,7 @@ use machines::stats::{CodeCost, LaunchStats};
 use vm::PredicateCost;
 
 use super::comparison::{Comparison, Row, max_divergence_depth};
+use crate::probes::LeastIssues;
 use crate::slot_columns::SLOTS;
 
 /// Width of a line in columns.
@@ -111,7 +112,24 @@ fn costs(out: &mut String, comparison: &Comparison) {
         }
     );
     paragraph(out, "", &legend);
+    bounds(out, comparison);
     unsupported(out, comparison);
+}
+
+/// Says which issues no mechanism saves.
+fn bounds(out: &mut String, comparison: &Comparison) {
+    let mut said: Vec<u64> = Vec::new();
+    for row in &comparison.rows {
+        let Some(least) = row.least.filter(|_| !said.contains(&row.warp_size)) else { continue };
+        said.push(row.warp_size);
+        let LeastIssues { within_warps, within_blocks } = least;
+        let text = format!(
+            "{} issues within warps, {} with regrouping over blocks",
+            count(within_warps),
+            count(within_blocks)
+        );
+        paragraph(out, &format!("no mechanism needs less, W = {}: ", row.warp_size), &text);
+    }
 }
 
 /// Says which mechanisms cannot take the kernel, by reason.

@@ -1,6 +1,6 @@
 //! Detailed records of the runs of a comparison, within bounds that a page can hold.
 
-use crate::probes::{BranchTable, Explanation, LaneTrace};
+use crate::probes::{BranchTable, Explanation, LaneTrace, OccupancyMap};
 
 /// Detailed records of a row's run.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub struct Views {
     pub lanes: LaneTrace,
     /// The cost of each branch.
     pub branches: BranchTable,
+    /// Occupied lanes over the whole run.
+    pub occupancy: OccupancyMap,
 }
 
 /// Most issues on a page, over all warps of all rows.

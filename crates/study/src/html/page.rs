@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use machines::ControlFlow;
 use serde_json::Value;
 
 use super::bars::{PATTERNS, bars, legend};
@@ -43,6 +44,18 @@ const LANES: &str = r##"<div class="pick"><label>run <select id="pick-row"></sel
 <p class="keys">Keys: ← → one issue, Page Up and Page Down to where the lanes change, Home and End.</p>
 "##;
 
+const OCCUPANCY: &str = r##"<p>A row for each warp in the order in which they began, a column for each stretch of its issues, over all of the run: the darker, the more of the lanes execute. Rows end with their warp.</p>
+<figure class="scroll"><canvas id="occupancy-map" role="img" aria-label="Lanes over the whole run"></canvas></figure>
+<p class="note" id="occupancy-note"></p>
+"##;
+
+const BRANCHES: &str = r##"<p>Lane slots that are lost because a lane is on another path, charged to the branch that sent it there.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Branches"><table class="branches"><caption>Branches by the lane slots lost because of them</caption><thead><tr>
+<th scope="col" class="n">line</th><th scope="col" class="n">issues</th><th scope="col" class="n">diverged</th><th scope="col" class="n">lanes jumping</th><th scope="col" class="n">going on</th><th scope="col">rejoined at line</th><th scope="col" class="n">never</th><th scope="col">slots lost</th><th scope="col" class="n">predicated saves</th><th scope="col">branch</th>
+</tr></thead><tbody id="branch-rows"></tbody></table></div>
+<p class="note" id="branch-note"></p>
+"##;
+
 /// Renders a comparison as a page.
 #[must_use]
 pub fn to_html(comparison: &Comparison, page_data: &PageData) -> String {
@@ -68,10 +81,14 @@ pub fn to_html(comparison: &Comparison, page_data: &PageData) -> String {
         let none = "<p>This machine tells no events of single issues, so there are no lanes to step through and no lines to blame.</p>\n";
         section(&mut out, "lanes", "Lanes over time", none);
     }
+    if recorded {
+        section(&mut out, "occupancy", "Lanes over the whole run", OCCUPANCY);
+        section(&mut out, "branches", "Branches", BRANCHES);
+    }
     section(&mut out, "source", "Where lanes are lost", &listings(comparison, page_data));
     if !page_data.graphs.is_empty() {
-        let graphs: String =
-            page_data.graphs.iter().enumerate().map(|(i, flow)| graph(i, flow)).collect();
+        let folded = |(i, flow): (usize, &ControlFlow)| fold(i, &flow.kernel, &graph(i, flow));
+        let graphs: String = page_data.graphs.iter().enumerate().map(folded).collect();
         section(
             &mut out,
             "graph",
@@ -118,9 +135,21 @@ fn header(out: &mut String, comparison: &Comparison, page_data: &PageData, kerne
     let _ = write!(
         out,
         "</p>\n<nav aria-label=\"Parts of the report\"><a href=\"#summary\">mechanisms</a> <a href=\"#findings\">findings</a> <a href=\"#lost\">lane slots</a> \
-         <a href=\"#lanes\">lanes</a> <a href=\"#source\">source</a>{graph}</nav>\n\
+         <a href=\"#lanes\">lanes</a> <a href=\"#branches\">branches</a> <a href=\"#source\">source</a>{graph}</nav>\n\
          <noscript><p class=\"note\">Without scripts the tables, bars, listings and graphs are here, but not the lanes over time.</p></noscript>\n</header>\n",
     );
+}
+
+/// Most graphs that are open when the page opens.
+const OPEN_GRAPHS: usize = 4;
+
+/// Puts a graph behind the name of its kernel; the first few are open.
+fn fold(index: usize, kernel: &str, graph: &str) -> String {
+    let open = if index < OPEN_GRAPHS { " open" } else { "" };
+    let kernel = text(kernel);
+    format!(
+        "<details class=\"fold\"{open}><summary><code>{kernel}</code></summary>\n{graph}</details>\n"
+    )
 }
 
 fn section(out: &mut String, id: &str, title: &str, body: &str) {

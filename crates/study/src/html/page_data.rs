@@ -12,7 +12,7 @@ use crate::source_texts::{SourceTexts, last_component, read_text};
 const MAX_SOURCES: usize = 8;
 
 /// Most graphs: those of kernels, then those of the functions that they call.
-const MAX_GRAPHS: usize = 24;
+const MAX_GRAPHS: usize = 128;
 
 /// A named text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -228,6 +228,58 @@
     });
   }
 
+  function branches() {
+    const body = by("branch-rows");
+    body.replaceChildren();
+    const { rows, of, diverged, unattributed } = run.branches;
+    for (const [line, text, executed, divergent, jumping, falling, rejoined, never, lost, saves] of rows) {
+      const row = make("tr", undefined, body);
+      const number = (value) => { make("td", value, row).className = "n"; };
+      const first = make("th", undefined, row);
+      first.scope = "row";
+      first.className = "n";
+      if (line && by(`t${line}`)) make("a", String(line), first).href = `#t${line}`;
+      else first.textContent = line || "–";
+      [executed, divergent, jumping, falling].forEach((n) => number(grouped(n)));
+      make("td", rejoined.map(([at, n]) => `${at || "–"} (${grouped(n)})`).join(", ") || "–", row);
+      number(grouped(never));
+      meter(make("td", undefined, row), (100 * lost) / Math.max(1, diverged));
+      number(saves === null ? "–" : grouped(saves));
+      make("td", text, row);
+    }
+    const note = by("branch-note");
+    note.textContent = rows.length ? "" : "No branch was issued. ";
+    if (rows.length < of) note.append(`${rows.length} of ${grouped(of)} branches are shown. `);
+    if (diverged) note.append(`${((100 * unattributed) / diverged).toFixed(1)} % of what is lost on other paths is charged to no branch (calls and returns that part lanes).`);
+  }
+
+  function occupancy() {
+    const canvas = by("occupancy-map");
+    const { rows, warps, issues } = run.occupancy;
+    const columns = Math.max(1, ...rows.map((row) => row.length));
+    const wide = Math.max(2, Math.min(8, Math.floor((canvas.parentElement.clientWidth - 4) / columns)));
+    const high = rows.length <= 16 ? 14 : 8;
+    canvas.width = columns * wide;
+    canvas.height = Math.max(1, rows.length) * high;
+    const paint = canvas.getContext("2d");
+    const style = getComputedStyle(document.documentElement);
+    rows.forEach((row, y) => [...row].forEach((letter, x) => {
+      if (letter === "-") return;
+      const share = parseInt(letter, 36) / 35;
+      paint.globalAlpha = 1;
+      paint.fillStyle = style.getPropertyValue("--none");
+      paint.fillRect(x * wide, y * high, wide, high - 1);
+      paint.globalAlpha = share;
+      paint.fillStyle = style.getPropertyValue("--on");
+      paint.fillRect(x * wide, y * high, wide, high - 1);
+    }));
+    const all = rows.join("").replace(/-/g, "");
+    const mean = [...all].reduce((sum, letter) => sum + parseInt(letter, 36) / 35, 0) / Math.max(1, all.length);
+    canvas.setAttribute("aria-label", `Lanes over the whole run under ${run.name}: ${rows.length} rows, ${columns} columns, ${(100 * mean).toFixed(0)} % of the lanes of a cell execute on average`);
+    by("occupancy-note").textContent =
+      `A row is ${warps === 1 ? "a warp" : `${grouped(warps)} warps`}, a column ${issues === 1 ? "an issue" : `${grouped(issues)} issues of a warp`}.`;
+  }
+
   function chooseWarp(index) {
     warp = run.warps[index] || null;
     by("stepper").hidden = !warp || !steps();
@@ -259,6 +311,8 @@
     pick.value = String(most);
     chooseWarp(most);
     heat();
+    branches();
+    occupancy();
   }
 
   views.rows.forEach((row, i) => { make("option", row.name, by("pick-row")).value = i; });
@@ -282,7 +336,7 @@
     event.preventDefault();
     moves[keys[event.key]]();
   });
-  window.addEventListener("resize", show);
+  window.addEventListener("resize", () => { show(); occupancy(); });
 
   // Graphs: a chosen block marks its frontier and where its paths meet.
   document.querySelectorAll("[data-graph]").forEach((figure) => {
@@ -303,6 +357,51 @@
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(Number(block.dataset.block)); }
       });
     });
+  });
+
+  // Graphs open at their entry; they can be fitted to the page and zoomed.
+  document.querySelectorAll("[data-graph]").forEach((figure) => {
+    const image = figure.querySelector("svg.cfg");
+    if (!image) return;
+    const box = image.closest(".scroll");
+    const [wide, high] = ["width", "height"].map((name) => Number(image.getAttribute(name)));
+    if (!image.hasAttribute("viewBox")) image.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+    let scale = 1;
+    const zoom = (to) => {
+      const middle = (box.scrollLeft + box.clientWidth / 2) / (wide * scale);
+      const top = box.scrollTop / (high * scale);
+      scale = Math.max(0.05, Math.min(3, to));
+      image.setAttribute("width", wide * scale);
+      image.setAttribute("height", high * scale);
+      box.scrollLeft = middle * wide * scale - box.clientWidth / 2;
+      box.scrollTop = top * high * scale;
+    };
+    const toEntry = () => {
+      const entry = figure.querySelector('[data-block="0"]');
+      if (!entry) return;
+      const at = entry.getBoundingClientRect();
+      const of = box.getBoundingClientRect();
+      box.scrollLeft += at.left + at.width / 2 - of.left - box.clientWidth / 2;
+      box.scrollTop += at.top - of.top - 12;
+    };
+    const fit = () => { zoom(Math.min(1, (box.clientWidth - 4) / wide, Math.max(200, box.clientHeight - 4) / high)); toEntry(); };
+    const bar = document.createElement("div");
+    bar.className = "zoom";
+    for (const [text, label, act] of [
+      ["+", "Zoom in", () => zoom(scale * 1.3)], ["−", "Zoom out", () => zoom(scale / 1.3)],
+      ["fit", "Fit the graph to its frame", fit], ["entry", "Go to the entry", () => { zoom(1); toEntry(); }],
+    ]) {
+      const button = make("button", text, bar);
+      button.type = "button";
+      button.dataset.zoom = text;
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", act);
+    }
+    box.before(bar);
+    toEntry();
+    // A folded graph has no size before it is opened.
+    const fold = figure.closest("details");
+    if (fold && !fold.open) fold.addEventListener("toggle", toEntry, { once: true });
   });
 
   // The mechanism that is the machine's default comes first in the list of rows.

@@ -9,7 +9,10 @@ use simt::slots::SlotCause;
 use super::bars::SEGMENTS;
 use super::page_data::PageData;
 use crate::divergence::{Comparison, Row};
-use crate::probes::{Explanation, LaneCauses, LaneTrace, LineLosses, WarpTrace};
+use crate::probes::{
+    BranchCost, BranchTable, Explanation, LaneCauses, LaneTrace, LineLosses, OccupancyMap,
+    Occupied, WarpTrace,
+};
 
 /// Most lines with losses on a page, over all rows.
 const LINES: usize = 60_000;
@@ -81,6 +84,8 @@ pub(super) fn views(comparison: &Comparison, page_data: &PageData) -> Value {
                 .collect::<Vec<_>>(),
             "warps_of": views.lanes.of,
             "heat": heat,
+            "branches": branches(&views.branches),
+            "occupancy": occupancy(&views.occupancy),
         }));
     }
     let letters: Vec<Value> = SEGMENTS
@@ -114,6 +119,50 @@ fn warp(warp: &WarpTrace, recorded: &LaneTrace, tables: &mut Tables) -> Value {
         "lost": warp.lost,
         "steps": steps,
     })
+}
+
+/// Most branches of a row on a page.
+const BRANCHES: usize = 40;
+
+/// Encodes the branches that cost most as one array for each: line, text, issues, divergent ones,
+/// lanes that jumped and that did not, places of rejoining with counts, splits that never did, slots
+/// lost, issues saved by predication.
+fn branches(table: &BranchTable) -> Value {
+    let branch = |b: &&BranchCost| {
+        let rejoined = b.rejoined.iter().take(3).map(|(at, n)| json!([at.line, n]));
+        json!([
+            b.place.line,
+            &*b.place.text,
+            b.executed,
+            b.divergent,
+            b.jumping,
+            b.falling,
+            rejoined.collect::<Vec<_>>(),
+            b.never,
+            b.lost,
+            b.predicated_saves,
+        ])
+    };
+    let all = table.by_cost();
+    json!({
+        "rows": all.iter().take(BRANCHES).map(branch).collect::<Vec<_>>(),
+        "of": all.len(),
+        "diverged": table.diverged,
+        "unattributed": table.unattributed(),
+    })
+}
+
+/// Encodes the heat map as a text for each row: a letter for each cell, `0` for no lane on to `Z`
+/// for all, `-` for no issue.
+fn occupancy(map: &OccupancyMap) -> Value {
+    const LEVELS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let most = LEVELS.len() as u64 - 1;
+    let letter = |cell: &Occupied| match (most * cell.on + cell.slots / 2).checked_div(cell.slots) {
+        Some(level) => char::from(LEVELS[level.min(most) as usize]),
+        None => '-',
+    };
+    let rows: Vec<String> = map.rows.iter().map(|row| row.iter().map(letter).collect()).collect();
+    json!({ "rows": rows, "warps": map.warps_of_row, "issues": map.issues_of_column })
 }
 
 /// Encodes losses as one array for each line: number, issues, lane slots, slots on, slots in the

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use isa::Span;
 use machines::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
 use simt::observe::{Events, GroupId, Issue};
 use smallvec::SmallVec;
@@ -30,21 +31,21 @@ pub struct IssueRecord {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct PackedIssue {
+pub(super) struct PackedIssue {
     number: u64,
-    pc: u32,
-    mask: u32,
+    pub(super) pc: u32,
+    pub(super) mask: u32,
 }
 
 /// A group of a launch.
-type GroupKey = (usize, GroupId);
+pub(super) type GroupKey = (usize, GroupId);
 
 /// The probe of the first run.
 #[derive(Clone, Debug, Default)]
 pub struct IssueRecording {
-    launches: Vec<Arc<[Place]>>,
-    groups: BTreeMap<GroupKey, Vec<PackedIssue>>,
-    masks: Vec<Lanes>,
+    pub(super) launches: Vec<Arc<[Place]>>,
+    pub(super) groups: BTreeMap<GroupKey, Vec<PackedIssue>>,
+    pub(super) masks: Vec<Lanes>,
     index: rustc_hash::FxHashMap<Lanes, u32>,
     number: u64,
     recorded: usize,
@@ -57,12 +58,17 @@ fn is_compared(place: &Place, lanes: &Lanes) -> bool {
     place.origin.is_empty() && lanes.any()
 }
 
-/// Returns whether two places are the same statement.
-fn same_statement(a: &Place, b: &Place) -> bool {
-    match (a.span, b.span) {
-        (Some(a), Some(b)) => a == b,
-        _ => a == b,
-    }
+/// A statement of the program, whatever a pass made of the code: its place in the text, or its
+/// own text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Statement<'p> {
+    At(Span),
+    Text(&'p str),
+}
+
+/// Returns the statement of a place.
+pub(super) fn statement(place: &Place) -> Statement<'_> {
+    place.span.map_or(Statement::Text(&place.text), Statement::At)
 }
 
 impl IssueRecording {
@@ -72,7 +78,7 @@ impl IssueRecording {
         !self.dropped
     }
 
-    fn unpack(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
+    pub(super) fn unpack(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
         let place = self.launches.get(launch)?.get(record.pc as usize)?.clone();
         let lanes = *self.masks.get(record.mask as usize)?;
         Some(IssueRecord { number: record.number, place, lanes })
@@ -214,7 +220,9 @@ impl EventSink for IssueComparison<'_> {
             Some((places.get(r.pc as usize)?, self.first.masks.get(r.mask as usize)?))
         });
         match other {
-            Some((other, mask)) if *mask == lanes && same_statement(other, place) => *at += 1,
+            Some((other, mask)) if *mask == lanes && statement(other) == statement(place) => {
+                *at += 1
+            }
             None if !self.first.complete() => {}
             _ => {
                 let issue = IssueRecord { number, place: place.clone(), lanes };

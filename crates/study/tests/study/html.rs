@@ -202,3 +202,27 @@ fn compiled_code_is_listed_with_its_predicates_and_spills() {
     );
     assert!(page.contains("\"kernel\":\"more\""), "the function has a graph, too");
 }
+
+#[test]
+fn branches_and_the_whole_run_are_on_the_page() {
+    let (job, comparison) = compared("html_branches", ODD, 20);
+    let page = to_html(&comparison, &PageData::of(&job, &comparison));
+    let data = page.split("id=\"views\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let views: serde_json::Value = serde_json::from_str(data.expect("is there")).expect("is JSON");
+    for (row, of) in views["rows"].as_array().expect("rows").iter().zip(&comparison.rows) {
+        let counts = &of.stats.as_ref().expect("it ran").counts;
+        let branches = row["branches"]["rows"].as_array().expect("branches");
+        let sum =
+            |column: usize| branches.iter().map(|b| b[column].as_u64().unwrap_or(0)).sum::<u64>();
+        assert_eq!((sum(2), sum(3)), (counts.branches, counts.divergent_branches));
+        let lost = counts.slots.of(simt::slots::SlotCause::Diverged);
+        let rest = row["branches"]["unattributed"].as_u64().expect("a number");
+        assert_eq!(sum(8) + rest, lost);
+        // One warp, all of whose issues are in the map.
+        let map = &row["occupancy"];
+        let cells = map["rows"][0].as_str().expect("a row").len() as u64;
+        let per_column = map["issues"].as_u64().expect("a number");
+        assert_eq!(cells, counts.slots.issues().div_ceil(per_column));
+    }
+    assert!(page.contains("id=\"branch-rows\"") && page.contains("id=\"occupancy-map\""));
+}

@@ -151,7 +151,7 @@ fn directories_of_others_are_refused() {
     drop(held);
     let manifest_file = rows.join("sweep.json");
     let old = std::fs::read_to_string(&manifest_file).expect("is there");
-    std::fs::write(&manifest_file, old.replace("(rows 1)", "(rows 0)")).expect("can write");
+    std::fs::write(&manifest_file, old.replace("(rows 2)", "(rows 0)")).expect("can write");
     assert!(matches!(open(&suite, true), Err(StoreError::Version { .. })));
     std::fs::write(&manifest_file, "{}").expect("can write");
     assert!(matches!(open(&suite, true), Err(StoreError::NotASweep(_))));

@@ -13,11 +13,9 @@ use crate::launch::{HANGS, LaunchRequest};
 
 /// Warns of the loops of all functions that may wait for ever.
 pub(super) fn warnings(program: &VmProgram) -> Vec<Diagnostic> {
-    let functions = program.module().functions.iter();
-    functions
-        .flat_map(|f| spin_waits(f).found.into_iter().map(move |spin| (f, spin)))
-        .map(|(function, spin)| warning(program, function, &spin))
-        .collect()
+    let module = program.module();
+    let found = spin_waits(module).found;
+    found.iter().map(|spin| warning(program, &module.functions[spin.function], spin)).collect()
 }
 
 fn warning(program: &VmProgram, function: &Function, spin: &SpinWait) -> Diagnostic {
@@ -260,8 +258,9 @@ fn in_blocks(function: &Function, blocks: &[BlockId], loc: LocId) -> bool {
 fn spin_at(programs: Programs<'_>, pc: Pc) -> Option<Spin> {
     let loc = programs.run.loc_of(pc);
     let function = programs.run.program.at(pc)?.function();
-    let written = programs.written.module().functions.get(function)?;
-    let found = spin_waits(written).found;
-    let wait = found.into_iter().find(|s| in_blocks(written, &s.body, loc))?;
+    let module = programs.written.module();
+    let written = module.functions.get(function)?;
+    let mut found = spin_waits(module).found.into_iter();
+    let wait = found.find(|s| s.function == function && in_blocks(written, &s.body, loc))?;
     Some(Spin { function, wait })
 }

@@ -241,3 +241,101 @@ fn names_that_do_not_exist_get_the_nearest() {
     let order = order_named("minorty", none).expect_err("unknown");
     assert_eq!(order.help.as_deref(), Some("did you mean minority?"));
 }
+
+/// A loop of so many rounds as each thread says, and one divergent branch in it: 128 threads that
+/// a group of 4 takes from anywhere in the block. Before lanes had turns, those that were ahead at
+/// the back-edge ran alone.
+const LOOP: &str = "kernel @k(out: u64 global) {
+  reg %t, %n, %v, %b: b32
+  reg %p, %q: pred
+  reg %at, %wide: b64
+entry:
+  %t = sreg.u32 tid.x
+  %n = mul.u32 %t, 2654435761
+  %n = shr.u32 %n, 28
+  %v = mov.u32 1
+round:
+  %b = and.b32 %v, 1
+  %p = setp.eq.u32 %b, 0
+  @%p br even
+odd:
+  %v = mad.u32 %v, 3, %t
+  br next
+even:
+  %v = shr.u32 %v, 1
+  %v = add.u32 %v, %t
+next:
+  %q = setp.ne.u32 %n, 0
+  %n = sub.u32 %n, 1
+  @%q br round
+done:
+  %at = ld.param.u64 [@out]
+  %wide = mulwide.u32 %t, 4
+  %at = add.u64 %at, %wide
+  st.global.u32 [%at], %v
+  ret
+}
+";
+
+const FOUR_WARPS: &str = "
+[buffers]
+out = \"u32[128]:zeros\"
+
+[[launch]]
+kernel = \"k\"
+grid = 1
+block = 128
+args = [\"&out\"]
+";
+
+#[test]
+fn no_mechanism_beats_the_bounds_and_none_of_warps_beats_compaction_here() {
+    let jobs = [
+        ("loop", ir("least", LOOP, FOUR_WARPS)),
+        ("partition", bundled("divergence/partition/launch.toml")),
+        ("trip_count", bundled("divergence/trip_count/launch.toml")),
+        ("short_circuit", bundled("divergence/short_circuit/launch.toml")),
+        ("nqueens", bundled("nqueens/launch.toml")),
+    ];
+    let names = [
+        "serial",
+        "ipdom",
+        "multi-path",
+        "tf-stack",
+        "min-pc",
+        "max-pc",
+        "barrier-only",
+        "compaction",
+    ];
+    for (name, job) in &jobs {
+        let comparison = compared(job, &names, &[4, 32]);
+        for width in [4, 32] {
+            let issues = |name: &str| {
+                let stats = row(&comparison, name, width).stats.as_ref().expect("it ran");
+                stats.counts.slots.issues()
+            };
+            let least = row(&comparison, "ipdom", width).least.expect("all executes as in serial");
+            assert!(least.within_blocks <= least.within_warps, "{name}");
+            for mechanism in names {
+                let found = row(&comparison, mechanism, width);
+                assert_eq!(found.least, Some(least), "{name}, {mechanism}");
+                let bound = match mechanism {
+                    "compaction" => least.within_blocks,
+                    _ => least.within_warps,
+                };
+                assert!(issues(mechanism) >= bound, "{name}, {mechanism} at {width}");
+                assert!(
+                    issues("compaction") <= issues(mechanism),
+                    "{name}, {mechanism} at {width}"
+                );
+            }
+        }
+    }
+    // With a thread in each column the block is one warp, and the bound of both is one.
+    let whole = compared(&jobs[0].1, &["ipdom", "compaction", "exec-mask"], &[128]);
+    let least = row(&whole, "ipdom", 128).least.expect("known");
+    assert_eq!(least.within_warps, least.within_blocks);
+    assert_eq!(row(&whole, "exec-mask", 128).least, None, "a pass has changed the code");
+    let text = to_text(&whole);
+    assert!(text.contains("no mechanism needs less, W = 128: "), "{text}");
+}

@@ -77,6 +77,39 @@ fn two_mechanisms_differ_where_one_merges() {
     assert!(text.contains("last in common") && text.contains("1.286 times"), "{text}");
 }
 
+/// Two orders of the sides of a branch part early and merge alike; what only one merges is found
+/// behind that.
+#[test]
+fn the_first_merge_that_only_one_has_is_found() {
+    let job = ir("merge", DIAMOND, ONE_WARP);
+    let both = |a: &str, b: &str| {
+        diff(&job, &[variant(a, 32), variant(b, 32)], &mut Unmonitored).expect("begins")
+    };
+    let found = both("ipdom", "barrier-only");
+    let merge = found.merge.as_ref().expect("barrier-only merges nothing");
+    assert_eq!((merge.run, merge.parts.len(), merge.issue.lanes.count()), (0, 2, 32));
+    assert_eq!(merge.apart.len(), 2, "the two sides");
+    let parts = merge.parts.iter().fold(0, |all, part| all + part.1.count());
+    assert_eq!(parts, 32);
+    let swapped = both("barrier-only", "ipdom");
+    let other = swapped.merge.as_ref().expect("the same");
+    assert_eq!((other.run, &other.issue.place), (1, &merge.issue.place));
+    let text = swapped.to_text();
+    assert!(text.contains("the first merge that only one has is one of ipdom"), "{text}");
+    assert!(text.contains("barrier-only issues the same apart"), "{text}");
+    assert!(swapped.to_json()["merge"]["mechanism"] == "ipdom");
+    // The sides run in another order, and the same lanes merge at the same place.
+    let order = |order: &str| Variant { order: Some(order.to_owned()), ..variant("ipdom", 32) };
+    let variants = [order("taken"), order("fallthrough")];
+    let found = diff(&job, &variants, &mut Unmonitored).expect("begins");
+    assert!(found.difference.is_some() && found.merge.is_none());
+    assert!(found.to_text().contains("both merge the same lanes at the same places"));
+    // A mechanism with a pass has no branches; what it executes otherwise is compared.
+    let masked = both("exec-mask", "barrier-only");
+    let merge = masked.merge.as_ref().expect("the mask's lanes meet");
+    assert_eq!((merge.run, merge.issue.lanes.count()), (0, 32));
+}
+
 #[test]
 fn equal_mechanisms_have_no_difference() {
     let job = ir("diff_same", DIAMOND, ONE_WARP);
