@@ -120,7 +120,7 @@ impl NativeSession {
     }
 
     fn step(&self) -> PyResult<()> {
-        self.with(|session| session.step())
+        self.with(converge::Session::step)
     }
 
     fn branch(&self, active: Vec<u64>, taken: Vec<u64>, target: u64) -> PyResult<()> {

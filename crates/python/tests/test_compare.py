@@ -57,7 +57,8 @@ def test_launch_file(kernels):
 
 def test_all_mechanisms():
     made = simtlab.compare(PARTED, "parted", 1, 32, [np.zeros(32, np.uint32)], report=False)
-    assert [row["mechanism"] for row in made.rows] == [m.name for m in simtlab.mechanisms()]
+    # `uniform` cannot take it: it has no row.
+    assert [row["mechanism"] for row in made.rows] == [m.name for m in simtlab.mechanisms() if m.name != "uniform"]
 
 
 def test_report(tmp_path):

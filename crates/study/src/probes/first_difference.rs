@@ -221,7 +221,7 @@ impl EventSink for IssueComparison<'_> {
         });
         match other {
             Some((other, mask)) if *mask == lanes && statement(other) == statement(place) => {
-                *at += 1
+                *at += 1;
             }
             None if !self.first.complete() => {}
             _ => {

@@ -133,11 +133,10 @@ impl Group<'_> {
             let known = executions.iter().filter_map(|e| Some((part(e.0), *of_other.get(e)?)));
             let known: Vec<(Option<usize>, u32)> = known.collect();
             // Of two parts and two issues there are lanes that differ in both.
-            let several =
-                |differs: &dyn Fn(&(Option<usize>, u32)) -> bool| known.iter().any(differs);
-            if known.first().is_some_and(|&(part, issue)| {
-                several(&|k| k.0 != part) && several(&|k| k.1 != issue)
-            }) {
+            let lacks = known.first().is_some_and(|&(part, issue)| {
+                known.iter().any(|k| k.0 != part) && known.iter().any(|k| k.1 != issue)
+            });
+            if lacks {
                 let lanes: Vec<(u16, Option<usize>)> =
                     executions.iter().map(|e| (e.0, part(e.0))).collect();
                 let mut apart: Vec<u32> = known.iter().map(|k| k.1).collect();
