@@ -86,8 +86,10 @@ pub(crate) enum Command {
     List(List),
     /// Show a kernel's control-flow graph with immediate post-dominators
     Cfg(Cfg),
-    /// Turn a kernel's branches into predicates: how many, spills, added instructions, assembly
+    /// Turn a kernel's branches into predicates: how many, spills, added instructions
     Predicate(Predicate),
+    /// Write a kernel as assembly of another machine
+    Lower(Lower),
     /// Assemble text to a binary
     Asm(Asm),
     /// Disassemble a binary to text
@@ -791,7 +793,26 @@ pub(crate) struct Predicate {
     /// Print the predicated code, too, as IR
     #[arg(long)]
     pub(crate) code: bool,
-    /// Write assembly for the predicate-register-file GPU
+}
+
+/// `lower`.
+#[derive(Debug, Group)]
+pub(crate) struct Lower {
+    /// A program in PTX or the IR, a launch file (.toml), or a directory that holds a launch.toml
+    pub(crate) file: PathBuf,
+    /// The machine that is to run the kernel
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) isa: String,
+    /// Which kernel
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+    /// A setting of the lowering to this machine; an unknown one lists those that there are
+    #[arg(long = "option", value_name = "NAME=NUMBER")]
+    pub(crate) options: Vec<String>,
+    /// Print what the program takes instead of the program
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Write the program to a file
     #[arg(short, long, value_name = "FILE.s")]
     pub(crate) output: Option<String>,
 }

@@ -1,17 +1,22 @@
 //! From the kernel IR to the instruction sets of machines.
 //!
-//! [`legal`] makes words of all values and sequences of what a machine lacks; [`prf`] writes
-//! assembly for the predicate-register-file GPU. What remains that a machine lacks is an error
+//! [`legal`] makes words of all values and sequences of what a machine lacks; [`pmask`] writes
+//! assembly for RISC-V with PMASK, [`prf`] for the predicate-register-file GPU; [`backend`] lists
+//! them. What remains that a machine lacks is an error
 //! that names it and the place; nothing is left out silently. A lowering is text for a machine's
 //! assembler: this crate knows no machine's code.
 
+pub mod backend;
 pub mod legal;
 pub mod nested;
+pub mod pmask;
 pub mod prf;
 
 use flow::passes::PassError;
 use ir::LocId;
 use thiserror::Error;
+
+pub use backend::{BACKENDS, Backend, Lowered, Request, Setting, SettingError, Settings};
 
 /// Why a kernel has no form for a machine.
 #[derive(Clone, Debug, PartialEq, Error)]

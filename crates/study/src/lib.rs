@@ -4,6 +4,7 @@
 pub mod checks;
 pub mod divergence;
 pub mod html;
+pub mod lowering;
 pub mod predicate;
 pub mod probes;
 mod slot_columns;

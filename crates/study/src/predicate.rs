@@ -1,10 +1,9 @@
-//! The command `predicate`: a kernel as straight-line predicated code, its cost, and assembly for
-//! the predicate-register-file GPU.
+//! The command `predicate`: a kernel as straight-line predicated code, and its cost.
 
 use std::fmt::Write as _;
 
 use flow::passes::predicate::{Held, Options, Predicated, Where, predicate};
-use ir::{FuncId, LocId, Module, VerifiedModule};
+use ir::{LocId, Module, VerifiedModule};
 use isa::{Diagnostic, Span};
 
 /// Most predicates of the map that are listed.
@@ -13,11 +12,8 @@ const LISTED: usize = 400;
 /// A kernel as predicated code.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// As the program has it.
-    source: VerifiedModule,
     /// Under predicates.
     module: VerifiedModule,
-    kernel: FuncId,
     predicates: u32,
     /// The pass's result for each function, the kernel last.
     pub functions: Vec<Predicated>,
@@ -35,10 +31,10 @@ pub fn study(module: &Module, kernel: &str, predicates: u32) -> Result<Study, Di
     let options = Options { predicates, ..Options::default() };
     let (made, functions) = predicate(&verified, id, options)
         .map_err(|error| place(invalid(error.to_string()), module, error.loc))?;
-    Ok(Study { source: verified, module: made, kernel: id, predicates, functions })
+    Ok(Study { module: made, predicates, functions })
 }
 
-fn place(finding: Diagnostic, module: &Module, loc: LocId) -> Diagnostic {
+pub(crate) fn place(finding: Diagnostic, module: &Module, loc: LocId) -> Diagnostic {
     match span(module, loc) {
         Some(span) => finding.at(span, ""),
         None => finding,
@@ -50,19 +46,6 @@ fn span(module: &Module, loc: LocId) -> Option<Span> {
 }
 
 impl Study {
-    /// Lowers the kernel to assembly for the predicate-register-file GPU.
-    ///
-    /// # Errors
-    /// Returns a diagnostic if the kernel needs a feature that the machine lacks.
-    pub fn assembly(&self) -> Result<String, Diagnostic> {
-        let lowered = lower::prf::prf(&self.source, self.kernel, self.predicates);
-        lowered.map(|(assembly, _)| assembly.text).map_err(|refused| {
-            let finding = Diagnostic::error("predicate::missing", refused.to_string());
-            place(finding, &self.source, refused.loc())
-                .help("the report without -o works for every kernel")
-        })
-    }
-
     /// Returns the predicated code as IR.
     #[must_use]
     pub fn code(&self) -> String {

@@ -10,6 +10,7 @@ pub(crate) mod device;
 mod exec;
 mod explore;
 mod inspect;
+mod lower;
 mod memory;
 mod predicate;
 mod ptxas;
@@ -49,6 +50,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::List(list) => inspect::list(&list, out),
         Command::Cfg(cfg) => inspect::cfg(&cfg, out),
         Command::Predicate(args) => predicate::predicate(&args, out),
+        Command::Lower(args) => lower::lower(&args, out),
         Command::Asm(asm) => assemble::asm(&asm, out),
         Command::Disasm(disasm) => assemble::disasm(&disasm, out),
         Command::Conform(conform) => conform::conform(&conform, out),

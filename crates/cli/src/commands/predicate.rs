@@ -8,7 +8,7 @@ use lab::run::JobParts;
 use machines::{Image, Isa, Program};
 
 use super::choose_isa;
-use super::target::{one, writable, write};
+use super::target::one;
 use crate::args::Predicate;
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -23,7 +23,6 @@ struct Words<'a> {
     isa: Option<Span>,
     kernel: Option<Span>,
     np: Option<Span>,
-    output: Option<Span>,
 }
 
 pub(crate) fn predicate(args: &Predicate, out: &mut Out) -> Exit {
@@ -33,9 +32,8 @@ pub(crate) fn predicate(args: &Predicate, out: &mut Out) -> Exit {
     let isa = args.isa.isa.as_ref().map(|name| line.option("isa", name));
     let kernel = args.kernel.as_ref().map(|name| line.option("kernel", name));
     let np = args.np.as_ref().map(|n| line.option("np", n));
-    let output = args.output.as_ref().map(|path| line.option("output", path));
     line.enter(&mut sources);
-    let words = Words { args, file, isa, kernel, np, output };
+    let words = Words { args, file, isa, kernel, np };
     match report(&words, &mut sources) {
         Ok((text, notes)) => {
             out.findings(&notes, &sources);
@@ -55,7 +53,8 @@ fn report(
     sources: &mut SourceMap,
 ) -> Result<(String, Diagnostics), Diagnostics> {
     let np = predicates(words).map_err(one)?;
-    let (program, notes) = load(words, sources)?;
+    let named = words.args.isa.isa.as_deref().zip(words.isa);
+    let (program, notes) = load(&words.args.file, words.file, named, sources)?;
     let Some(module) = program.module() else {
         let finding = Diagnostic::error(
             "predicate::machine",
@@ -65,7 +64,7 @@ fn report(
     };
     let infos = program.kernels();
     let wanted = words.args.kernel.as_deref();
-    let kernels: Vec<&str> = if wanted.is_none() && words.args.output.is_none() {
+    let kernels: Vec<&str> = if wanted.is_none() {
         infos.iter().map(|k| k.name.as_str()).collect()
     } else {
         let chosen = inputs::kernel::choose_kernel(&infos, wanted);
@@ -76,15 +75,6 @@ fn report(
     for kernel in kernels {
         let study = study::predicate::study(module, kernel, np).map_err(one)?;
         text.push_str(&study.text());
-        if let (Some(path), Some(span)) = (&words.args.output, words.output) {
-            writable(path, span).map_err(one)?;
-            let assembly = study.assembly().map_err(one)?;
-            if path == "-" {
-                text = assembly;
-            } else {
-                write(path, span, &assembly)?;
-            }
-        }
         if words.args.code {
             text.push('\n');
             text.push_str(&study.code());
@@ -102,20 +92,20 @@ fn predicates(words: &Words<'_>) -> Result<u32, Diagnostic> {
 }
 
 /// Loads the program: a file, or the one that a launch file names.
-fn load(
-    words: &Words<'_>,
+pub(super) fn load(
+    path: &Path,
+    at: Span,
+    named: Option<(&str, Span)>,
     sources: &mut SourceMap,
 ) -> Result<(Box<dyn Program>, Diagnostics), Diagnostics> {
-    let path = &words.args.file;
-    let named = words.args.isa.isa.as_deref().zip(words.isa);
     let (isa, path): (&'static Isa, PathBuf) = match launch_file(path) {
         Some(launch) => {
-            let parts = JobParts::from_launch_file(&launch, Some(words.file), sources)?;
+            let parts = JobParts::from_launch_file(&launch, Some(at), sources)?;
             (parts.machine, parts.module)
         }
-        None => (choose_isa(named, path, words.file).map_err(one)?, path.clone()),
+        None => (choose_isa(named, path, at).map_err(one)?, path.to_owned()),
     };
-    let bytes = read_input(&path, MAX_PROGRAM_BYTES, Some(words.file)).map_err(one)?;
+    let bytes = read_input(&path, MAX_PROGRAM_BYTES, Some(at)).map_err(one)?;
     let text = std::str::from_utf8(&bytes).unwrap_or("");
     let file = sources.add(path.display().to_string(), text);
     let mut found = Diagnostics::new();

@@ -291,7 +291,11 @@ fn a_kernel_made_predicated_runs_on_the_machine_that_it_was_made_for() {
     let kernel = kernel.replace("reg %at", "reg %p: pred\n  reg %at");
     std::fs::write(&source, kernel).expect("a file");
     let (source, assembly) = (source.display().to_string(), assembly.display().to_string());
-    let output = simtlab(&["predicate", &source, "-o", &assembly]);
+    let lowered = simtlab(&["lower", &source, "--isa", "prf", "-o", &assembly, "--report"]);
+    assert_eq!(lowered.status.code(), Some(0), "{lowered:?}");
+    let report = String::from_utf8_lossy(&lowered.stdout);
+    assert!(report.contains("predicate registers         2\n"), "{report}");
+    let output = simtlab(&["predicate", &source]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(text.contains("k: 2 predicates needed at once; of 16, they fit"), "{text}");

@@ -1,7 +1,10 @@
 //! Tests of the lowerings.
 
 mod bundled;
+mod kernels;
 mod legal;
 mod on_prf;
 mod page;
+mod pmask;
 mod prf;
+mod programs;

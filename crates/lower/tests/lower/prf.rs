@@ -1,5 +1,6 @@
 //! Random kernels on the predicate-register-file GPU store what each thread alone would store.
 
+use super::programs::{emit, graph, kernel, programs, verified, work};
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
 use lower::legal::legalise;
@@ -8,22 +9,15 @@ use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::Blind;
-use std::fmt::Write;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
-const THREADS: u32 = 40;
-const BLOCKS: u32 = 2;
+pub(crate) const THREADS: u32 = 40;
+pub(crate) const BLOCKS: u32 = 2;
 const OUT: u64 = 0x2000_0000;
 const ARGUMENTS: u64 = 0xf0_0000;
 
-fn verified(text: &str) -> VerifiedModule {
-    let module = ir::text::parse(isa::FileId::default(), text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
-    VerifiedModule::new(module).unwrap_or_else(|e| panic!("{text}\n{e}"))
-}
-
 /// What every thread stores when it runs alone.
-fn alone(module: &Module) -> Vec<u32> {
+pub(crate) fn alone(module: &Module) -> Vec<u32> {
     let program = Program::link(module.clone()).unwrap();
     let serial = converge::Entry::find("serial").unwrap();
     let mut launch = Launch::<1>::new(FuncId(0), catalogued(serial));
@@ -101,149 +95,6 @@ fn fits(text: &str) -> bool {
     true
 }
 
-const HEAD: &str = "
-  reg %tid, %cta, %n, %h, %x, %y: b32
-  reg %f, %g: b32
-  reg %p, %q, %r: pred
-  reg %at, %wide, %u, %v: b64
-  reg %s: b16
-start:
-  %at = ld.param.u64 [@out]
-  %y = ld.param.u32 [@word]
-  %tid = sreg.u32 tid.x
-  %cta = sreg.u32 ctaid.x
-  %x = sreg.u32 ntid.x
-  %tid = mad.u32 %cta, %x, %tid
-  %wide = mulwide.u32 %tid, 4
-  %at = add.u64 %at, %wide
-  %h = mul.u32 %tid, 0x9e3779b1
-  %n = mov.u32 0
-  %g = mov.u32 0
-  %p = setp.eq.u32 %n, 1
-  %q = mov.pred %p
-  %r = mov.pred %p
-  %f = cvt.f32.s32 %tid
-";
-
-/// A block's work; then `%p` is one bit in four, or true after 40 blocks.
-fn work(out: &mut String, index: usize) {
-    let _ = write!(
-        out,
-        "  %h = mad.u32 %h, 1664525, {}
-  %n = add.u32 %n, 1
-  %f = add.f32 %f, 0x3f800000
-  @%p %h = xor.b32 %h, %y
-  st.global.u32 [%at], %h
-  %x = shr.b32 %h, 13
-  %x = and.b32 %x, 3
-  %q = setp.gt.u32 %n, 40
-  %p = setp.eq.or.u32 %x, {}, %q
-",
-        1_013_904_223 + index * 12_345,
-        index % 4
-    );
-    out.push_str(match index % 16 {
-        0 => "  %y = selp.b32 %h, %n, %p\n  %g = neg.f32 %f\n",
-        1 => "  %y = shr.s32 %h, %n\n  %y = shl.b32 %y, 3\n",
-        2 => "  %g = cvt.s32.f32.rzi %f\n  %h = add.u32 %h, %g\n",
-        3 => "  %y = rem.s32 %h, %x\n  %y = div.s32 %y, %x\n",
-        4 => "  %y = min.s32 %h, %y\n  %y = max.u32 %y, %n\n",
-        5 => "  %r = setp.geu.f32 %f, 0x41a00000\n  @!%r %y = not.b32 %y\n",
-        6 => "  %r = setp.le.s32 %h, %y\n  %p = and.pred %p, %r\n  %p = or.pred %p, %q\n",
-        7 => "  %y = abs.s32 %h\n  %y = shl.b32 %y, %n\n",
-        // What sequences stand for.
-        8 => "  %u = mulwide.u32 %h, %y\n  %u = shr.s64 %u, %n\n  %h = cvt.u32.u64 %u\n",
-        9 => {
-            "  %v = cvt.s64.s32 %h\n  %u = mad.u64 %v, %u, %v\n  %r = setp.lt.s64 %u, %v\n  %h = selp.b32 %h, %n, %r\n"
-        }
-        10 => "  %g = fma.rn.f32 %f, %f, %g\n  %y = add.u32 %y, %g\n",
-        11 => "  %g = div.rn.f32 %f, %g\n  %y = cvt.u32.f32.rzi %g\n",
-        12 => "  %y = div.u32 %h, %x\n  %h = rem.u32 %h, %y\n",
-        13 => "  %y = popc.b32 %h\n  %y = clz.b32 %y\n  %y = bfe.s32 %h, %y, 9\n",
-        14 => "  %s = cvt.u16.u32 %h\n  %s = mul.s16 %s, %s\n  %y = cvt.s32.s16 %s\n",
-        _ => "  %g = mul.f32 %f, %f\n  %r = setp.ne.f32 %g, %f\n  %y = selp.b32 %y, %g, %r\n",
-    });
-}
-
-#[derive(Clone, Debug)]
-enum Code {
-    Plain,
-    Seq(Vec<Code>),
-    If(bool, Box<Code>),
-    IfElse(Box<Code>, Box<Code>),
-    While(bool, Box<Code>),
-    DoWhile(Box<Code>),
-    Break,
-    Return,
-}
-
-fn programs() -> impl Strategy<Value = Code> {
-    let leaf = prop_oneof![6 => Just(Code::Plain), 1 => Just(Code::Break), 1 => Just(Code::Return)];
-    leaf.prop_recursive(6, 40, 3, |inner| {
-        let code = || inner.clone().prop_map(Box::new);
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 1..4).prop_map(Code::Seq),
-            (any::<bool>(), code()).prop_map(|(n, a)| Code::If(n, a)),
-            (code(), code()).prop_map(|(a, b)| Code::IfElse(a, b)),
-            (any::<bool>(), code()).prop_map(|(n, a)| Code::While(n, a)),
-            code().prop_map(Code::DoWhile),
-        ]
-    })
-}
-
-/// Writes code; `leave` is the label behind the innermost loop.
-fn emit(code: &Code, out: &mut String, count: &mut usize, leave: Option<usize>) {
-    let id = *count;
-    *count += 1;
-    let _ = writeln!(out, "c{id}:");
-    work(out, id);
-    match code {
-        Code::Plain => {}
-        Code::Seq(list) => list.iter().for_each(|c| emit(c, out, count, leave)),
-        Code::If(negated, a) => {
-            let not = if *negated { "!" } else { "" };
-            let _ = writeln!(out, "  @{not}%p br c{id}.join\nc{id}.then:");
-            emit(a, out, count, leave);
-            let _ = writeln!(out, "c{id}.join:\n  nop");
-        }
-        Code::IfElse(a, b) => {
-            let _ = writeln!(out, "  @%p br c{id}.else\nc{id}.then:");
-            emit(a, out, count, leave);
-            let _ = writeln!(out, "  br c{id}.join\nc{id}.else:");
-            emit(b, out, count, leave);
-            let _ = writeln!(out, "c{id}.join:\n  nop");
-        }
-        Code::While(early, a) => {
-            let _ = writeln!(out, "c{id}.head:");
-            work(out, id + 1);
-            let _ = writeln!(out, "  @%p br c{id}.out\nc{id}.body:");
-            emit(a, out, count, Some(id));
-            if *early {
-                let _ = writeln!(out, "  @%r br c{id}.head\nc{id}.more:\n  %y = add.u32 %y, 1");
-            }
-            let _ = writeln!(out, "  br c{id}.head\nc{id}.out:\n  nop");
-        }
-        Code::DoWhile(a) => {
-            let _ = writeln!(out, "c{id}.head:");
-            emit(a, out, count, Some(id));
-            work(out, id + 2);
-            let _ = writeln!(out, "  @!%p br c{id}.head\nc{id}.out:\n  nop");
-        }
-        Code::Break => {
-            if let Some(to) = leave {
-                let _ = writeln!(out, "  @%p br c{to}.out\nc{id}.stay:\n  nop");
-            }
-        }
-        Code::Return => {
-            let _ = writeln!(out, "  @%p exit\nc{id}.stay:\n  nop");
-        }
-    }
-}
-
-fn kernel(body: &str) -> String {
-    format!("kernel @k(out: u64 global, word: u32) {{{HEAD}{body}  ret\n}}\n")
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 40, failure_persistence: None, ..ProptestConfig::default()
@@ -258,25 +109,8 @@ proptest! {
 
     #[test]
     fn any_graph(ends in prop::collection::vec((0u8..4, any::<u32>()), 1..7)) {
-        let n = ends.len() as u32;
-        let mut out = "  br b0\n".to_owned();
-        for (i, &(kind, to)) in ends.iter().enumerate() {
-            let _ = writeln!(out, "b{i}:");
-            work(&mut out, (to >> 8) as usize % 997);
-            let _ = writeln!(out, "  @%q exit\nb{i}.end:");
-            let _ = match kind {
-                0 => writeln!(out, "  br b{}", to % n),
-                1 | 2 => writeln!(out, "  @%p br b{}", to % n),
-                _ => {
-                    let names: Vec<String> =
-                        (0..4).map(|k| format!("b{}", (to >> (8 * k)) % n)).collect();
-                    writeln!(out, "  switch %x, [{}]", names.join(", "))
-                }
-            };
-        }
-        out.push_str("last:\n");
         // The pass copies blocks of such graphs, whose temporary values then live long.
-        prop_assume!(fits(&kernel(&out)));
+        prop_assume!(fits(&graph(&ends)));
     }
 }
 

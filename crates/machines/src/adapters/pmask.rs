@@ -1,19 +1,20 @@
 //! The machine `pmask`: a RISC-V core with XPHMG_PMASK.
 //!
-//! A program is an ELF file or assembly text with a single kernel, `program`, without parameters.
-//! There is no grid.
+//! A program is an ELF file or assembly text with a single kernel, `program`, without parameters
+//! and grid; or it has kernels that it names by their launch blocks, as `simtlab lower` writes
+//! them: docs/pmask.md has the layout.
 
 use std::fmt::Write as _;
 
 use inputs::elem::{parse_any_integer, shortened};
-use inputs::kernel::KernelInfo;
+use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
 use inputs::launch::{Located, MachineOption};
 use isa::{Diagnostic, Diagnostics, Span};
 use pmask::config::{Config, OPTIONS};
 use pmask::trap::StopCause;
 use pmask::{Launch, Pmask};
 use simt::machine::{HangKind, Machine};
-use simt::memory::{Addr, MemoryMap};
+use simt::memory::{Addr, MemoryMap, Permission};
 use simt::trap::{Cause as _, Fault};
 
 use super::debugged;
@@ -68,6 +69,18 @@ const RUN_OPTIONS: [Named; 3] = [
 
 /// The only kernel of a program.
 const KERNEL: &str = "program";
+/// Ends of the names of a kernel's symbols: its launch block, entry, parameters, and their end.
+const LAUNCH: &str = ".launch";
+const START: &str = ".start";
+const PARAMS: &str = ".params";
+const END: &str = ".end.params";
+/// Address range of the buffers of kernels: their addresses are positive as words.
+const BUFFERS: (u64, u64) = (0x2000_0000, 0x8000_0000);
+/// Alignment of buffers, and the least unmapped space between two of them, in bytes.
+const ALIGN: u64 = 256;
+/// Most threads of a block, and bytes of its dynamic shared memory.
+const MOST_THREADS: u64 = 1024;
+const MOST_SHARED: u64 = 100 << 10;
 /// Largest size of main memory in bytes.
 const MOST_RAM: u64 = 1 << 30;
 /// Bytes of a segment in which a debugger looks for instructions.
@@ -178,8 +191,93 @@ fn configure(options: &[MachineOption]) -> Result<(Config, Launch), (usize, Stri
     Ok((config, launch))
 }
 
+impl PmaskProgram {
+    /// The kernels with launch blocks, in the order of their names.
+    fn named_kernels(&self) -> Vec<KernelInfo> {
+        let symbols = &self.program.symbols;
+        let names = symbols.keys().filter_map(|symbol| symbol.strip_suffix(LAUNCH));
+        names.filter_map(|name| self.named_kernel(name)).collect()
+    }
+
+    fn named_kernel(&self, name: &str) -> Option<KernelInfo> {
+        let symbol = |end: &str| self.program.symbol(&format!("{name}{end}"));
+        let (start, params, end) = (symbol(START)?, symbol(PARAMS)?, symbol(END)?);
+        // A parameter ends where the next label of the block stands.
+        let mut labels: Vec<(u64, &str)> = self
+            .program
+            .symbols
+            .iter()
+            .filter(|(_, at)| (params..=end).contains(at))
+            .filter_map(|(symbol, &at)| Some((at, symbol.strip_prefix(name)?)))
+            .filter(|(_, label)| *label != PARAMS)
+            .collect();
+        labels.sort_unstable();
+        let param = |pair: &[(u64, &str)]| {
+            let [(at, label), (next, _)] = *pair else { return None };
+            let name = label.strip_prefix(".param.")?.to_owned();
+            let (offset, size) = (at - params, next - at);
+            let spelling = format!("{size} bytes");
+            let kind = if size > 8 { ParamKind::Aggregate } else { ParamKind::Bits };
+            Some(ParamInfo { name, spelling, offset, size, kind })
+        };
+        let params = labels.windows(2).filter_map(param).collect();
+        let span = self.program.span_at(start);
+        Some(KernelInfo { name: name.to_owned(), params, span, ..KernelInfo::default() })
+    }
+
+    /// Writes a kernel's launch block and lets it start.
+    fn enter(
+        &self,
+        state: &mut pmask::State,
+        request: &LaunchRequest<'_>,
+    ) -> Result<(), LaunchProblem> {
+        let name = request.kernel;
+        let symbol = |end: &str| self.program.symbol(&format!("{name}{end}"));
+        let (Some(block), Some(start), Some(params)) =
+            (symbol(LAUNCH), symbol(START), symbol(PARAMS))
+        else {
+            return Err(problem(
+                Subject::Launch,
+                format!("the program has no launch block of `{name}`"),
+            ));
+        };
+        let word = |extent: u64, about: Subject| {
+            let extent = u32::try_from(extent).ok().filter(|extent| i32::try_from(*extent).is_ok());
+            extent.ok_or_else(|| problem(about, format!("an extent is at most {}", i32::MAX)))
+        };
+        let threads = request.block.iter().copied().fold(1u64, u64::saturating_mul);
+        if threads > MOST_THREADS {
+            let message = format!("{threads} threads of a block are more than {MOST_THREADS}");
+            return Err(problem(Subject::Block, message));
+        }
+        if request.shared > MOST_SHARED {
+            let message =
+                format!("a block has at most {MOST_SHARED} bytes of dynamic shared memory");
+            return Err(problem(Subject::Shared, message));
+        }
+        let mut words = Vec::new();
+        for extent in request.grid {
+            words.push(word(extent, Subject::Grid)?);
+        }
+        for extent in request.block {
+            words.push(word(extent, Subject::Block)?);
+        }
+        words.push(word(request.shared, Subject::Shared)?);
+        let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let in_launch = |e: Box<simt::memory::AccessError>| problem(Subject::Launch, e.to_string());
+        state.memory.host_write(Addr(block), &words).map_err(in_launch)?;
+        state.memory.host_write(Addr(params), request.params).map_err(in_launch)?;
+        state.pc = start;
+        Ok(())
+    }
+}
+
 impl Program for PmaskProgram {
     fn kernels(&self) -> Vec<KernelInfo> {
+        let named = self.named_kernels();
+        if !named.is_empty() {
+            return named;
+        }
         let span = self.program.span_at(self.program.entry);
         vec![KernelInfo { name: KERNEL.to_owned(), span, ..KernelInfo::default() }]
     }
@@ -189,15 +287,26 @@ impl Program for PmaskProgram {
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
-        Ok(Box::new(PmaskContext { program: self, buffers: Vec::new(), memory: MemoryMap::new() }))
+        Ok(Box::new(PmaskContext {
+            program: self,
+            buffers: Vec::new(),
+            named: !self.named_kernels().is_empty(),
+            next: BUFFERS.0,
+            memory: MemoryMap::new(),
+        }))
     }
 }
 
-/// Memory and launches. A buffer lies at the symbol of the same name. A launch starts from the
-/// program's initial memory and the buffers as the previous launch left them.
+/// Memory and launches. A buffer lies at the symbol of the same name, those of programs with named
+/// kernels at addresses that are arguments. A launch starts from the program's initial memory and
+/// the buffers as the previous launch left them.
 struct PmaskContext<'p> {
     program: &'p PmaskProgram,
     buffers: Vec<Buffer>,
+    /// Whether the program has named kernels.
+    named: bool,
+    /// Address of the next buffer of a named kernel.
+    next: u64,
     /// What the last launch left, for dumps.
     memory: MemoryMap,
 }
@@ -217,8 +326,40 @@ fn room(program: &pmask::Program, address: u64) -> Option<u64> {
     Some(next.map_or(end, |next| next.min(end)) - address)
 }
 
+impl PmaskContext<'_> {
+    /// Gives a buffer of a named kernel an address.
+    fn reserve(&mut self, data: &[u8]) -> Result<u64, String> {
+        let at = self.next;
+        let end = at.checked_add(data.len() as u64).filter(|&end| end <= BUFFERS.1);
+        let end = end.ok_or_else(|| {
+            format!("the buffers exceed the memory from {:#x} to {:#x}", BUFFERS.0, BUFFERS.1)
+        })?;
+        self.next = (end + ALIGN).next_multiple_of(ALIGN);
+        self.buffers.push(Buffer { address: at, data: data.to_vec() });
+        Ok(at)
+    }
+
+    /// Maps the buffers of named kernels, and starts the kernel.
+    fn prepare(
+        &self,
+        state: &mut pmask::State,
+        request: &LaunchRequest<'_>,
+    ) -> Result<(), LaunchProblem> {
+        for buffer in &self.buffers {
+            let size = (buffer.data.len() as u64).next_multiple_of(16).max(16);
+            let mapped =
+                state.memory.map_at("buffer", Addr(buffer.address), size, Permission::ReadWrite);
+            mapped.map_err(|error| problem(Subject::Launch, error.to_string()))?;
+        }
+        self.program.enter(state, request)
+    }
+}
+
 impl Context for PmaskContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
+        if self.named {
+            return self.reserve(data);
+        }
         let program = &self.program.program;
         let Some(address) = program.symbol(name) else {
             let near = isa::suggest::nearest(name, program.symbols.keys().map(String::as_str));
@@ -254,13 +395,18 @@ impl Context for PmaskContext<'_> {
         request: &LaunchRequest<'_>,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
-        single(request, "this machine has one hart: grid and block are 1")?;
+        if !self.named {
+            single(request, "this machine has one hart: grid and block are 1")?;
+        }
         let (config, launch) = configure(request.options)
             .map_err(|(index, why)| problem(Subject::Option(index), why))?;
         let machine = Pmask { config };
         let in_launch = |why: String| problem(Subject::Launch, why);
         let started = machine.launch(&self.program.program, launch);
         let mut state = started.map_err(|error| in_launch(error.to_string()))?;
+        if self.named {
+            self.prepare(&mut state, request)?;
+        }
         for buffer in &self.buffers {
             let placed = state.memory.host_write(Addr(buffer.address), &buffer.data);
             placed.map_err(|error| in_launch(error.to_string()))?;

@@ -1,0 +1,57 @@
+//! What the machine computes by itself: RV64IMF with Zba and Zbb, on words in lanes.
+
+use crate::legal::Target;
+use ir::mods::{Flags, Rounding};
+use ir::op::Class;
+use ir::{Inst, Op, Ty};
+
+/// RISC-V with PMASK.
+pub const TARGET: Target = Target { has };
+
+/// Whether a type is an integer of 32 bits, or plain bits.
+pub(super) fn whole(ty: Ty) -> bool {
+    matches!(ty, Ty::U32 | Ty::S32 | Ty::B32)
+}
+
+fn has(inst: &Inst) -> bool {
+    let ty = inst.ty.unwrap_or(Ty::B32);
+    if inst.op.info().class != Class::Compute {
+        return true;
+    }
+    if inst.mods.flags != Flags::NONE || inst.mods.precision.is_some() {
+        return false;
+    }
+    let float = ty == Ty::F32;
+    match inst.op {
+        Op::Mov | Op::Selp | Op::Sreg => true,
+        Op::Setp => whole(ty) || float,
+        Op::And | Op::Or | Op::Xor | Op::Not | Op::AndNot => true,
+        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Fma | Op::Sqrt | Op::Rcp if float => {
+            !matches!(inst.mods.rounding, Some(Rounding::Rna))
+        }
+        Op::Neg | Op::Abs if float => true,
+        Op::Min | Op::Max => (whole(ty) || float) && inst.operands.len() == 2,
+        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::MulHi | Op::Cnot | Op::Neg => whole(ty),
+        Op::Shl | Op::Shr | Op::Div | Op::Rem | Op::Popc | Op::Clz => whole(ty),
+        Op::Abs => ty == Ty::S32,
+        Op::Cvt => match (ty, inst.ty2) {
+            (Ty::F32, Some(Ty::S32 | Ty::U32)) => {
+                inst.operands.len() == 1 && !matches!(inst.mods.rounding, Some(Rounding::Rna))
+            }
+            (Ty::S32 | Ty::U32, Some(Ty::F32)) => rounding(inst).is_some(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The name of an instruction's rounding mode; nearest if it has none.
+pub(super) fn rounding(inst: &Inst) -> Option<&'static str> {
+    Some(match inst.mods.rounding {
+        None | Some(Rounding::Rn | Rounding::Rni) => "rne",
+        Some(Rounding::Rz | Rounding::Rzi) => "rtz",
+        Some(Rounding::Rm | Rounding::Rmi) => "rdn",
+        Some(Rounding::Rp | Rounding::Rpi) => "rup",
+        Some(Rounding::Rna) => return None,
+    })
+}
