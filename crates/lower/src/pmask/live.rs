@@ -6,7 +6,7 @@
 use ir::module::Symbol;
 use ir::op::Class;
 use ir::sreg::Sreg;
-use ir::{BlockId, Function, Inst, LaneReg, Op, Operand, Reg, RegTy};
+use ir::{BlockId, Function, Inst, LaneReg, Op, Operand, Reg, RegTy, TermKind};
 use rustc_hash::FxHashMap;
 
 /// A set of registers.
@@ -320,6 +320,10 @@ fn lives(function: &Function) -> Vec<(Set, Set)> {
                 }
             }
             let block = &function.blocks[index];
+            // The pass makes a chain of comparisons of a switch, behind the block.
+            if let TermKind::Switch(Operand::Reg(Reg::Lane(reg)), _) = block.term.kind {
+                out.insert(reg);
+            }
             let mut live = out.clone();
             end_reads(&block.term).into_iter().for_each(|reg| live.insert(reg));
             block.insts.iter().rev().for_each(|inst| step(&mut live, inst));
