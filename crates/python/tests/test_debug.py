@@ -67,7 +67,7 @@ def test_callbacks_are_called_at_each_stop(session):
     seen = []
     session.breakpoint(18, "lane == 3", lambda session: seen.append(session.lanes("%i")[3]))
     assert session.run().end == "done"
-    assert seen == [0, 1, 2]
+    assert seen == [1, 2, 3]
     session.detach()
     assert session.finished
 

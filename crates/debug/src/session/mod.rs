@@ -4,7 +4,9 @@ pub(crate) mod breakpoint;
 pub(crate) mod motion;
 pub(crate) mod writers;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -219,11 +221,25 @@ pub(crate) fn called_from(at: FramePlace, pc: Pc) -> Pc {
 /// Names of registers, parameters, variables and lane numbers.
 pub(crate) struct LookNames<'l> {
     look: &'l dyn Look,
+    /// The registers of the last place, for lanes of one warp mostly stand at one.
+    last: RefCell<Option<(Pc, Rc<[Register]>)>>,
 }
 
 impl<'l> LookNames<'l> {
     pub(crate) fn new(look: &'l dyn Look) -> Self {
-        Self { look }
+        Self { look, last: RefCell::default() }
+    }
+
+    fn registers(&self, pc: Pc) -> Rc<[Register]> {
+        let mut last = self.last.borrow_mut();
+        match &*last {
+            Some((place, registers)) if *place == pc => Rc::clone(registers),
+            _ => {
+                let registers: Rc<[Register]> = self.look.registers(pc).into();
+                *last = Some((pc, Rc::clone(&registers)));
+                registers
+            }
+        }
     }
 
     /// The register of a name in a frame; the sigil may be left away where nothing else has the
@@ -231,7 +247,7 @@ impl<'l> LookNames<'l> {
     pub(crate) fn register(&self, name: &str, at: FramePlace) -> Option<Register> {
         let frames = self.look.frames(FramePlace { frame: 0, ..at });
         let pc = frames.get(at.frame as usize)?;
-        let registers = self.look.registers(called_from(at, *pc));
+        let registers = self.registers(called_from(at, *pc));
         if let Some(exact) = registers.iter().find(|r| &*r.name == name) {
             return Some(exact.clone());
         }
@@ -239,7 +255,7 @@ impl<'l> LookNames<'l> {
             return None;
         }
         let plain = |r: &Register| r.name.strip_prefix('%').is_some_and(|plain| plain == name);
-        registers.into_iter().find(plain)
+        registers.iter().find(|register| plain(register)).cloned()
     }
 
     fn parameter(&self, name: &str) -> Option<&crate::code::Parameter> {

@@ -42,12 +42,12 @@ pub(crate) fn random(seed: u64) -> Case {
         0 => Policy::Random { state: seed },
         _ => Policy::First,
     };
-    case_with(&text, mechanism, (shape.grid, shape.block, width), bytes, policy)
+    case_with(&text, mechanism, (shape.grid, shape.block, width), bytes, (policy, 100_000))
 }
 
-/// A kernel `k` with one parameter, the address of so many bytes.
+/// A kernel `k` with one parameter, the address of so many bytes, and as many issues as it takes.
 pub(crate) fn case(text: &str, mechanism: &str, sizes: (u32, [u32; 3], u32), bytes: u64) -> Case {
-    case_with(text, mechanism, sizes, bytes, Policy::First)
+    case_with(text, mechanism, sizes, bytes, (Policy::First, u64::MAX))
 }
 
 fn case_with(
@@ -55,7 +55,7 @@ fn case_with(
     mechanism: &str,
     (grid, block, width): (u32, [u32; 3], u32),
     bytes: u64,
-    policy: Policy,
+    (policy, limit): (Policy, u64),
 ) -> Case {
     let (tree, _) = ptx::parse(FileId(0), text);
     let (module, found) = ptx::lower(&tree, ptx::Select::Kernel("k"));
@@ -74,7 +74,7 @@ fn case_with(
         variables,
         params: out.to_le_bytes().to_vec(),
         scope: entry.scope,
-        limit: 100_000,
+        limit,
         policy,
         ..Launch::new(kernel, catalogued(entry))
     };

@@ -56,13 +56,14 @@ fn ten_million_issues() {
     session.command("continue");
     session.command("rewind 10000000");
     let issues = session.look().position();
+    assert_eq!(issues, 10_000_000, "the kernel is as long as it is meant to be");
     say("replay of all, with snapshots", start, issues);
     let (bytes, count) = session.target().recorded();
     let start = Instant::now();
     let report = session.resume(Direction::Backward).expect("back");
     say(&format!("reverse-continue to issue {}", report.position), start, issues);
     session.command("delete");
-    session.command("break 23 if issue == 12345678");
+    session.command("break 23 if issue == 100000");
     session.goto(0).expect("back");
     let start = Instant::now();
     session.command("continue");
