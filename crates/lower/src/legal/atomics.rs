@@ -196,6 +196,13 @@ impl Stage<'_> {
         let free = self.builder.logic(Op::Not, &[below]);
         self.branch(free, wait);
         self.raise(own, 0);
+        // With the own flag down until those are: else the warp that they are of may never find
+        // it down.
+        self.cut(TermKind::Fall);
+        let retreat = self.flow.label();
+        self.flow.place(retreat);
+        let still = self.any_up(flags, masks, 0);
+        self.branch(still, retreat);
         self.cut(TermKind::Br(again.0));
         self.flow.place(wait);
         let above = self.any_up(flags, masks, self.locked_warps());

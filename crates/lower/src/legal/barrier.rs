@@ -10,6 +10,7 @@ use super::launch::{Stage, Value};
 use super::words::missing;
 use crate::Missing;
 use ir::mods::{Barrier, Cmp};
+use ir::op::Slot;
 use ir::{Function, Inst, Op, Operand, Reg, RegTy, Sreg, Ty};
 
 /// Words of a warp.
@@ -32,9 +33,10 @@ impl Stage<'_> {
             self.builder.keep(inst.clone());
             return Ok(());
         }
-        let all = match inst.operands.get(1) {
+        let all = match Self::slot(inst, Slot::B32) {
             None => true,
-            Some(&Operand::Imm(count)) => count as u32 == self.launch.threads(),
+            // Zero stands for all.
+            Some(Operand::Imm(count)) => [0, self.launch.threads()].contains(&(count as u32)),
             Some(_) => false,
         };
         if !all {
@@ -48,6 +50,12 @@ impl Stage<'_> {
             Some(Barrier::Arrive) | None => Err(missing(inst, "arrivals without waiting")),
             Some(kind) => self.reduce(inst, kind),
         }
+    }
+
+    /// The count, or the predicate: both may be left out.
+    fn slot(inst: &Inst, slot: Slot) -> Option<Operand> {
+        let index = (1..inst.operands.len()).find(|&i| inst.operand_slot(i) == Some(slot))?;
+        inst.operands.get(index).copied()
     }
 
     /// The word of a kind of this warp.
@@ -119,7 +127,7 @@ impl Stage<'_> {
         let behind = self.skip(inst);
         let inst = &Inst { guard: None, ..inst.clone() };
         let warps = self.launch.warps();
-        let holds = inst.operands.get(2).copied().unwrap_or(Operand::Imm(1));
+        let holds = Self::slot(inst, Slot::P).unwrap_or(Operand::Imm(1));
         // All hold if none does not.
         let counted = match (kind, holds) {
             (Barrier::RedAnd, Operand::Imm(value)) => Operand::Imm(u128::from(value & 1 == 0)),

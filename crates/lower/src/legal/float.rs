@@ -9,13 +9,23 @@ use super::build::{Builder, word};
 use super::narrow::integral;
 use super::ops::{operand, result};
 use super::pairs::Pair;
-use ir::mods::{Cmp, Flag, Flags, Rounding};
+use ir::mods::{Cmp, Flag, Flags, Precision, Rounding};
 use ir::{Inst, Op, Operand, Ty};
 
 const SIGN: u32 = 0x8000_0000;
 const INFINITY: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
+
+/// How the exact result becomes a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// As IEEE 754 has it.
+    To(Rounding),
+    /// Towards zero, with the lowest bit set if that is not exact: a second rounding, to at least
+    /// two bits less, gives what one would.
+    Odd,
+}
 
 /// A finite number that is not zero: `significand * 2^(exponent - 150)`, the significand in
 /// [2^23, 2^24). Of a zero, the significand is zero.
@@ -41,11 +51,14 @@ impl Builder {
         if flags.has(Flag::Sat) {
             return self.saturated(inst);
         }
-        if flags != Flags::NONE || inst.mods.precision.is_some() {
+        if flags != Flags::NONE {
             return None;
         }
+        if let Some(precision) = inst.mods.precision {
+            return self.approximate(inst, precision);
+        }
         let [a, b, c] = [operand(inst, 0), operand(inst, 1), operand(inst, 2)];
-        let rounding = inst.mods.rounding.unwrap_or(Rounding::Rn);
+        let rounding = Round::To(inst.mods.rounding.unwrap_or(Rounding::Rn));
         let value = match inst.op {
             Op::Fma => self.fused(rounding, [a, b, c])?,
             // A zero of the product's sign leaves the sign of a product of zero.
@@ -70,6 +83,33 @@ impl Builder {
             }
             Op::Min | Op::Max if inst.operands.len() == 2 => self.extreme_float(inst.op, a, b),
             Op::Cvt => self.convert_float(inst, a)?,
+            _ => return None,
+        };
+        self.put(result(inst, 0), value);
+        Some(())
+    }
+
+    /// Approximations whose published sequences round once.
+    fn approximate(&mut self, inst: &Inst, precision: Precision) -> Option<()> {
+        let rounding = Round::To(Rounding::Rn);
+        let [a, b] = [operand(inst, 0), operand(inst, 1)];
+        let value = match (inst.op, precision) {
+            (Op::Rcp, Precision::Approx) => self.quotient(rounding, word(ONE), a)?,
+            (Op::Sqrt, Precision::Approx) => self.root(rounding, a)?,
+            (Op::Div, Precision::Full) => self.quotient(rounding, a, b)?,
+            (Op::Div, Precision::Approx) => {
+                // The reciprocal of a divisor beyond 2^126 is subnormal, and taken for a zero.
+                let magnitude = self.and(b, word(!SIGN));
+                let above = self.compare(Cmp::Hi, Ty::U32, magnitude, word(0x7e80_0000));
+                let finite = self.compare(Cmp::Lo, Ty::U32, magnitude, word(INFINITY));
+                let large = self.logic(Op::And, &[above, finite]);
+                let sign = self.and(b, word(SIGN));
+                let signs = self.xor(a, sign);
+                let zero = self.and(signs, word(SIGN));
+                let product = self.fused(rounding, [a, sign, zero])?;
+                let quotient = self.quotient(rounding, a, b)?;
+                self.select(large, product, quotient)
+            }
             _ => return None,
         };
         self.put(result(inst, 0), value);
@@ -181,7 +221,7 @@ impl Builder {
     /// 31 and a sticky bit at bit 0. A significand of zero is not looked at by the caller.
     fn pack(
         &mut self,
-        rounding: Rounding,
+        rounding: Round,
         sign: Operand,
         exponent: Operand,
         significand: Operand,
@@ -199,24 +239,32 @@ impl Builder {
         let moved = self.or(moved, sticky);
         let (kept, rest) = (self.shr(moved, word(8)), self.and(moved, word(0xff)));
         let up = match rounding {
-            Rounding::Rn => {
+            Round::To(Rounding::Rn) => {
                 let odd = self.and(kept, word(1));
                 let half = self.add(rest, word(0x7f));
                 let sum = self.add(half, odd);
                 self.shr(sum, word(8))
             }
-            Rounding::Rz => word(0),
-            Rounding::Rm | Rounding::Rp => {
+            Round::To(Rounding::Rz) => word(0),
+            // One, if the lowest bit is not set yet.
+            Round::Odd => {
+                let sum = self.add(rest, word(0xff));
+                let inexact = self.shr(sum, word(8));
+                let odd = self.and(kept, word(1));
+                let even = self.xor(odd, word(1));
+                self.and(inexact, even)
+            }
+            Round::To(Rounding::Rm | Rounding::Rp) => {
                 let sum = self.add(rest, word(0xff));
                 let away = self.shr(sum, word(8));
                 let negative = self.shr(sign, word(31));
                 let outward = match rounding {
-                    Rounding::Rm => negative,
+                    Round::To(Rounding::Rm) => negative,
                     _ => self.xor(negative, word(1)),
                 };
                 self.and(away, outward)
             }
-            _ => return None,
+            Round::To(_) => return None,
         };
         let rounded = self.add(kept, up);
         // The top bit of the significand adds one to the exponent.
@@ -233,14 +281,14 @@ impl Builder {
     }
 
     /// What a number too large becomes: infinity, or the largest number.
-    fn overflow(&mut self, rounding: Rounding, sign: Operand) -> Operand {
+    fn overflow(&mut self, rounding: Round, sign: Operand) -> Operand {
         let largest = INFINITY - 1;
         match rounding {
-            Rounding::Rz => word(largest),
-            Rounding::Rm | Rounding::Rp => {
+            Round::To(Rounding::Rz) | Round::Odd => word(largest),
+            Round::To(Rounding::Rm | Rounding::Rp) => {
                 let negative = self.compare(Cmp::Ne, Ty::B32, sign, word(0));
                 let (below, above) = match rounding {
-                    Rounding::Rm => (INFINITY, largest),
+                    Round::To(Rounding::Rm) => (INFINITY, largest),
                     _ => (largest, INFINITY),
                 };
                 self.select(negative, word(below), word(above))
@@ -263,7 +311,7 @@ impl Builder {
     /// The product (48 bits) and the addend lie in pairs with their top bits at 60 or 61; the one
     /// with the smaller exponent moves down to the other's. Bits are lost only where the other
     /// one's top bit stays, so the sticky bit lies below what is rounded.
-    fn fused(&mut self, rounding: Rounding, [a, b, c]: [Operand; 3]) -> Option<Operand> {
+    pub(super) fn fused(&mut self, rounding: Round, [a, b, c]: [Operand; 3]) -> Option<Operand> {
         let [a, b, c] = [self.split(a), self.split(b), self.split(c)];
         let sign = self.xor(a.sign, b.sign);
         let product = self.mul_wide(false, a.significand, b.significand);
@@ -308,7 +356,7 @@ impl Builder {
         let any = self.or(whole[0], whole[1]);
         let nothing = self.compare(Cmp::Eq, Ty::B32, any, word(0));
         let exact = match rounding {
-            Rounding::Rm => self.select(opposite, word(SIGN), staying_sign),
+            Round::To(Rounding::Rm) => self.select(opposite, word(SIGN), staying_sign),
             _ => self.select(opposite, word(0), staying_sign),
         };
         let value = self.select(nothing, exact, finite);
@@ -330,7 +378,7 @@ impl Builder {
     }
 
     /// A quotient, by four divisions that give seven bits each.
-    fn quotient(&mut self, rounding: Rounding, a: Operand, b: Operand) -> Option<Operand> {
+    fn quotient(&mut self, rounding: Round, a: Operand, b: Operand) -> Option<Operand> {
         let [a, b] = [self.split(a), self.split(b)];
         let sign = self.xor(a.sign, b.sign);
         // A divisor of zero gives no quotient that is looked at.
@@ -367,7 +415,7 @@ impl Builder {
     }
 
     /// A square root, digit by digit: 26 bits of it and a remainder.
-    fn root(&mut self, rounding: Rounding, a: Operand) -> Option<Operand> {
+    fn root(&mut self, rounding: Round, a: Operand) -> Option<Operand> {
         let a = self.split(a);
         // Its whole part, of two bits, lies at bit 24: 1 with its fraction, or, where the exponent
         // of two would be odd, twice that.

@@ -19,6 +19,7 @@ mod build;
 mod dead;
 mod float;
 mod flow;
+mod half;
 mod inline;
 mod integer;
 mod lanes;

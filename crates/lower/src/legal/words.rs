@@ -7,6 +7,7 @@
 //! - an address is the low word of what it was.
 
 use super::build::{Builder, word};
+use super::half::half;
 use super::pairs::Pair;
 use crate::Missing;
 use ir::mods::{BoolOp, Flag, Space};
@@ -90,7 +91,10 @@ impl<'a> Words<'a> {
             Op::Ld => self.load(inst),
             Op::St => self.store(inst),
             Op::Call => self.call(inst),
-            Op::Cvt => self.convert(inst),
+            Op::Cvt => match self.convert_half(inst) {
+                Some(()) => Ok(()),
+                None => self.convert(inst),
+            },
             Op::Pack | Op::Unpack => self.repack(inst),
             Op::MulWide | Op::MadWide => self.wide(inst),
             Op::Set => self.set(inst),
@@ -114,6 +118,19 @@ impl<'a> Words<'a> {
             }
             _ if small(ty) => self.narrow(inst, ty),
             Op::Mov | Op::Selp if ty.bits() == 16 => self.keep(inst),
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Fma
+            | Op::Neg
+            | Op::Abs
+            | Op::Min
+            | Op::Max
+            | Op::Setp
+                if half(ty).is_some() =>
+            {
+                self.half(inst, half(ty).unwrap_or(ty))
+            }
             _ if self.all_words(inst) && ty.bits() <= 32 && ty.bits() != 16 => self.keep(inst),
             _ => Err(missing(inst, &format!("operations on {ty} values"))),
         }

@@ -12,13 +12,14 @@
 //! - a parameter is a word of the block of arguments, or as many as it takes; of one of 64 bits
 //!   whose upper word nothing reads, which is a pointer mostly, it is the lower one;
 //! - x60 to x63 are scratch, those below them bases of spill slots, as many as are needed;
-//! - each instruction is a packet of its own, so no hazard is left open.
+//! - instructions of a packet are independent (`packets`).
 //!
 //! Spill slots lie in the data section: for each of 1024 warps (32 blocks of 32 warps, by block
 //! number modulo 32; more are never resident), a word for each slot.
 
 mod compute;
 mod data;
+mod packets;
 mod ranges;
 mod select;
 mod target;

@@ -2,6 +2,7 @@
 
 use super::Assembly;
 use super::data::Data;
+use super::packets::pack;
 use super::text::{Line, SLOTS_OF_BASE, text};
 use super::values::{FIRST_SCRATCH, short, whole};
 use crate::Missing;
@@ -58,17 +59,18 @@ pub(super) fn select(
         }
         this.end(&block.term)?;
     }
-    let (code, instructions) = text(&this.lines);
+    let used = assigned.values().max().copied().unwrap_or(0);
+    let free: Vec<u32> = (used + 1..FIRST_SCRATCH - bases).collect();
+    let (code, instructions) = text(&pack(this.lines, &free));
     let mut out = format!("# kernel {}\n{params}    .text\n{code}", function.name);
     out.push_str(&data.text);
-    let used = assigned.values().max().copied().unwrap_or(0);
     let registers = used + bases + 64 - FIRST_SCRATCH;
     Ok(Assembly { text: out, instructions, registers, arguments: this.arguments })
 }
 
 impl Select<'_> {
     pub(super) fn code(&mut self, text: String) {
-        self.lines.push(Line::Code(text, self.pred));
+        self.lines.push(Line::Code(text, self.pred, false));
     }
 
     pub(super) fn reg(&self, reg: LaneReg) -> u32 {

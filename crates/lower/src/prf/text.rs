@@ -12,8 +12,8 @@ const REACH: usize = 1000;
 #[derive(Clone, Debug)]
 pub(super) enum Line {
     Label(u32, String),
-    /// Without its predicate.
-    Code(String, u8),
+    /// Without its predicate; whether its packet goes on.
+    Code(String, u8, bool),
     /// To a label while the predicate has lanes.
     Jump(u8, u32),
 }
@@ -64,8 +64,11 @@ fn print(lines: &[Line], far: &[bool]) -> String {
     for (i, (line, &far)) in lines.iter().zip(far).enumerate() {
         let _ = match line {
             Line::Label(id, name) => writeln!(out, "L{id}:    # {name}"),
-            Line::Code(text, 0) => writeln!(out, "    {text}"),
-            Line::Code(text, pred) => writeln!(out, "    {text} @p{pred}"),
+            Line::Code(text, pred, open) => {
+                let guard = if *pred == 0 { String::new() } else { format!(" @p{pred}") };
+                let packet = if *open { " !0,0" } else { "" };
+                writeln!(out, "    {text}{guard}{packet}")
+            }
             Line::Jump(pred, to) if !far => writeln!(out, "    jpnz p{pred}, L{to}"),
             // Over a jump that reaches further.
             Line::Jump(pred, to) => writeln!(

@@ -1,10 +1,10 @@
 //! Random kernels on the predicate-register-file GPU store what each thread alone would store.
 
-use super::programs::{emit, graph, kernel, programs, verified, work};
+use super::programs::{emit, graph, kernel, launched_kernel, programs, verified, work};
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
-use lower::legal::legalise;
-use lower::prf::{Assembly, TARGET, prf};
+use lower::legal::{self, legalise};
+use lower::prf::{Assembly, TARGET, prf, prf_for};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
@@ -67,6 +67,9 @@ fn on_machine(assembly: &Assembly, predicates: u32) -> Vec<u32> {
     words(&state.memory, Addr(OUT), bytes)
 }
 
+const LAUNCH: legal::Launch =
+    legal::Launch { grid: [BLOCKS, 1, 1], block: [THREADS, 1, 1], shared: 0 };
+
 fn lowered(module: &VerifiedModule, predicates: u32) -> Result<Assembly, lower::Refused> {
     prf(module, FuncId(0), predicates).map(|done| done.0)
 }
@@ -84,8 +87,28 @@ fn fits(text: &str) -> bool {
     let expected = alone(&module);
     let legal = legalise(&module, FuncId(0), TARGET).unwrap();
     assert_eq!(alone(&legal), expected, "{text}\n{}", ir::text::print(&legal));
+    same(text, &expected, |predicates| lowered(&module, predicates))
+}
+
+/// As [`fits`], for kernels that need to know the launch.
+#[track_caller]
+fn fits_launched(text: &str) -> bool {
+    let module = verified(text);
+    let expected = alone(&module);
+    same(text, &expected, |predicates| {
+        prf_for(&module, FuncId(0), predicates, &LAUNCH).map(|done| done.0)
+    })
+}
+
+/// Compares the machine, with several numbers of predicates, with what is expected.
+#[track_caller]
+fn same(
+    text: &str,
+    expected: &[u32],
+    lowered: impl Fn(u32) -> Result<Assembly, lower::Refused>,
+) -> bool {
     for predicates in [3, 5, 16, 31] {
-        let assembly = match lowered(&module, predicates) {
+        let assembly = match lowered(predicates) {
             Err(e) if e.to_string().ends_with("general registers for values") => return false,
             lowered => lowered.unwrap_or_else(|e| panic!("{e}\n{text}")),
         };
@@ -111,6 +134,42 @@ proptest! {
     fn any_graph(ends in prop::collection::vec((0u8..4, any::<u32>()), 1..7)) {
         // The pass copies blocks of such graphs, whose temporary values then live long.
         prop_assume!(fits(&graph(&ends)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 8, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn launched_kernels(code in programs()) {
+        let mut out = String::new();
+        emit(&code, &mut out, &mut 0, None);
+        prop_assume!(fits_launched(&launched_kernel(&out)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 5000, failure_persistence: None, max_global_rejects: 5000,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    #[ignore = "a campaign of an hour"]
+    fn campaign_of_structured_kernels(code in programs()) {
+        let mut out = String::new();
+        emit(&code, &mut out, &mut 0, None);
+        check(&kernel(&out));
+    }
+
+    #[test]
+    #[ignore = "a campaign of an hour"]
+    fn campaign_of_launched_kernels(code in programs()) {
+        let mut out = String::new();
+        emit(&code, &mut out, &mut 0, None);
+        prop_assume!(fits_launched(&launched_kernel(&out)));
     }
 }
 

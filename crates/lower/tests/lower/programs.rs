@@ -175,3 +175,38 @@ pub(crate) fn graph(ends: &[(u8, u32)]) -> String {
     out.push_str("last:\n");
     kernel(&out)
 }
+
+/// What code of a launch has beside [`work`]: memory of the block and the thread, atomics on the
+/// thread's own words, numbers of 16 bits.
+fn launched_work(out: &mut String, index: usize) {
+    out.push_str(match index % 8 {
+        0 => "  st.shared.u32 [%own + 512], %h\n  @%p %y = ld.shared.u32 [%own + 512]\n",
+        1 => "  st.local.u64 [@l + 8], %u\n  %y = ld.local.u32 [@l + 12]\n",
+        2 => "  %y = atom.add.global.u32 [%at], %h\n  %h = ld.global.u32 [%at]\n",
+        3 => "  @%p %y = atom.max.global.s32 [%at], %h\n  @!%p atom.xor.shared.b32 [%own], %n\n",
+        4 => "  %s = fma.rn.f16 %s, %s, %s\n  %s = sub.rn.f16 %s, 0x3c01\n",
+        5 => "  %x = sreg.u32 lanemask_lt\n  %y = xor.b32 %y, %x\n",
+        6 => "  %y = atom.cas.global.b32 [%at], %h, %n\n  %h = ld.global.u32 [%at]\n",
+        _ => "  %s = add.rn.bf16 %s, %s\n  %x = cvt.u32.u16 %s\n  %h = xor.b32 %h, %x\n",
+    });
+}
+
+/// A kernel with [`launched_work`] in the place of its marks.
+pub(crate) fn launched_kernel(body: &str) -> String {
+    let mut out = String::from("shared @tile size 1024 align 4\n");
+    out.push_str("kernel @k(out: u64 global, word: u32) {\n  local @l size 16 align 8\n");
+    out.push_str(&HEAD.replace("start:\n", "  reg %own: b32\nstart:\n"));
+    out.push_str("  %own = sreg.u32 tid.x\n  %own = shl.b32 %own, 2\n  %x = mov.b32 @@tile\n");
+    out.push_str("  %own = add.u32 %own, %x\n");
+    out.push_str("  st.shared.u32 [%own], 5\n  st.shared.u32 [%own + 512], 9\n");
+    let mut parts = body.split("  st.global.u32 [%at], %h\n");
+    out.push_str(parts.next().unwrap_or_default());
+    for (index, part) in parts.enumerate() {
+        out.push_str("  st.global.u32 [%at], %h\n");
+        launched_work(&mut out, index * 5 + part.len());
+        out.push_str(part);
+    }
+    out.push_str("  %x = ld.shared.u32 [%own]\n  %h = add.u32 %h, %x\n");
+    out.push_str("  st.global.u32 [%at], %h\n  ret\n}\n");
+    out
+}
