@@ -26,7 +26,7 @@ says() {
   local name=$1
   shift
   for text in "$@"; do
-    cat "$folder/$name.said" "$folder/$name.out" | grep -qF -- "$text" || { echo "$name: no '$text'"; exit 1; }
+    grep -qF -- "$text" "$folder/$name.said" "$folder/$name.out" || { echo "$name: no '$text'"; exit 1; }
   done
 }
 

@@ -5,8 +5,8 @@
 //! them alone while nobody has. [`Terminal`] is the other end: it passes commands on and shows
 //! answers.
 //!
-//! On the socket commands are lines, and answers are text. [`ASKS`] behind a text says that a
-//! command is wanted, [`INTERRUPT`] before a command interrupts what runs.
+//! On the socket commands are lines, and answers are text. ENQ behind a text says that a command
+//! is wanted, ETX before a command interrupts what runs.
 
 #![cfg(unix)]
 

@@ -1,8 +1,8 @@
 //! The debugger in a terminal: the program, the lanes, registers and the mechanism side by side.
 //!
 //! A [`Screen`] is a [`debug::Client`] that takes the whole terminal. Its command line takes the
-//! commands of the debugger; keys step and run in both directions. [`view`] makes what is shown
-//! from a session, [`draw`](mod@draw) lays it out, [`keys`] says what keys mean.
+//! commands of the debugger; keys step and run in both directions. `view` makes what is shown
+//! from a session, `draw` lays it out, `keys` says what keys mean.
 
 mod draw;
 mod keys;
