@@ -307,6 +307,7 @@ impl Decoder<'_> {
             Class::Compute => self.compute(b, i, inst, pc)?,
             Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,
             Class::Memory => self.memory(b, i, inst)?,
+            Class::Collective if is_of_warp_group(inst.op) => Kind::Leave(inst.op.name()),
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
             Class::Collective => self.collective(b, i, inst, pc)?,
             Class::Barrier => self.barrier(b, i, inst)?,
@@ -598,4 +599,9 @@ impl Decoder<'_> {
         let pred = if kind.reduces() { self.operand(b, i, inst, 1) } else { None };
         Ok(Kind::Barrier { kind, id, pred, dst: self.result(b, i, inst, 0) })
     }
+}
+
+/// Whether an operation is on products of warp groups, which the exact engine alone has.
+fn is_of_warp_group(op: Op) -> bool {
+    matches!(op, Op::WgmmaFence | Op::Wgmma | Op::WgmmaReg | Op::WgmmaCommit | Op::WgmmaWait)
 }

@@ -118,7 +118,8 @@ pub struct Template {
 }
 
 /// Opcodes that are statements of their own, end the launch, or would wait forever.
-const LEFT_OUT: &[&str] = &["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "alloca"];
+const LEFT_OUT: &[&str] =
+    &["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "alloca", "wgmma"];
 
 /// Opcodes that accept an arbitrary address; others interpret the memory there, as barriers do.
 const WITH_ADDRESS: &[&str] = &[

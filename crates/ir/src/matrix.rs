@@ -10,7 +10,10 @@ use crate::mods::{
 use crate::module::{Inst, Operand};
 use crate::op::Op;
 use crate::ty::Ty;
-use simt::matrix::{BitOp, Element, Fragment, IndexOrder, Product, Role, Shape, Spread};
+use simt::matrix::{
+    A_REGISTERS, BitOp, Element, Fragment, GroupProduct, IndexOrder, Major, Product, Role, Shape,
+    Spread,
+};
 
 /// The instructions that multiply matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,6 +226,41 @@ pub fn product(mods: &Mods) -> Option<Product> {
     })
 }
 
+/// What a `wgmma` or `wgmmareg` multiplies: the number of columns follows from that of registers.
+#[must_use]
+pub fn group_product(inst: &Inst) -> Option<GroupProduct> {
+    let [sum, left, right, _] = inst.mods.elements?.types();
+    let elements = [element(sum)?, element(left)?, element(right)?];
+    let flags = inst.mods.flags;
+    let major = |across| if flags.has(across) { Major::Across } else { Major::Depth };
+    Some(GroupProduct {
+        // 64 rows, in 128 threads.
+        columns: inst.results.len() * 2 * (32 / elements[0].bits()),
+        elements,
+        sparse: flags.has(Flag::Sparse),
+        negated: [flags.has(Flag::NegA), flags.has(Flag::NegB)],
+        major: [major(Flag::TransA), major(Flag::TransB)],
+        saturate: flags.has(Flag::SatFinite),
+    })
+}
+
+/// Whether a warp group has a product of so many columns and elements of D, A, B and C.
+#[must_use]
+pub fn group_exists(columns: usize, [d, a, b, c]: [Ty; 4]) -> bool {
+    let floats = match a {
+        Ty::F16 => b == a && matches!(d, Ty::F16 | Ty::F32),
+        Ty::Bf16 | Ty::Tf32 => b == a && d == Ty::F32,
+        Ty::E4m3 | Ty::E5m2 => F8.contains(&b) && matches!(d, Ty::F16 | Ty::F32),
+        _ => false,
+    };
+    let bits = a == Ty::B1 && b == a;
+    let integers = d == Ty::S32 && (bits || I8.contains(&a) && I8.contains(&b));
+    // Beyond 32 columns, integers come in steps of 16.
+    let step = if integers && columns > 32 { 16 } else { 8 };
+    let whole = (8..=256).contains(&columns) && columns.is_multiple_of(step);
+    c == d && (floats || integers) && whole
+}
+
 /// The fragment that a `wmmald` or `wmmast` moves.
 #[must_use]
 pub fn fragment(inst: &Inst) -> Option<Fragment> {
@@ -279,8 +317,39 @@ pub(crate) fn parts(inst: &Inst) -> Option<&'static str> {
                 count == fragment.registers() && inst.ty == Some(register_ty(fragment.element));
             says(fits, "these are not the registers of the fragment")
         }
+        Op::Wgmma | Op::WgmmaReg => wgmma_parts(inst),
         _ => mma_parts(inst),
     }
+}
+
+fn wgmma_parts(inst: &Inst) -> Option<&'static str> {
+    let types = inst.mods.elements?.types();
+    let product = group_product(inst)?;
+    if !group_exists(product.columns, types) {
+        return Some("there is no product of a warp group of these elements and registers");
+    }
+    let flags = inst.mods.flags;
+    let (integer, wide) = (product.elements[1].is_integer(), product.elements[1].bits() == 16);
+    if integer && (flags.has(Flag::NegA) || flags.has(Flag::NegB)) {
+        return Some("integers and bits are not negated");
+    }
+    if !wide && (flags.has(Flag::TransA) || flags.has(Flag::TransB)) {
+        return Some("only matrices of 16-bit elements are transposed");
+    }
+    if flags.has(Flag::SatFinite) && (!integer || types[1] == Ty::B1) {
+        return Some("only sums of integers saturate");
+    }
+    if product.sparse && types[1] == Ty::B1 {
+        return Some("matrices of bits are not sparse");
+    }
+    let fixed = if inst.op == Op::Wgmma { 3 } else { 2 + A_REGISTERS };
+    let sparse = if product.sparse { 2 } else { 0 };
+    if inst.operands.len() != fixed + product.registers() + sparse {
+        return Some("these are not the registers of the matrices");
+    }
+    let selectors = product.metadata()?.selectors() as u128;
+    let selects = matches!(inst.operands.last(), Some(Operand::Imm(by)) if *by < selectors);
+    (!selects).then_some("the sparsity selector is a constant below the number of selectors")
 }
 
 fn mma_parts(inst: &Inst) -> Option<&'static str> {

@@ -326,6 +326,13 @@ ops! {
     WmmaLoad "wmmald" Collective [many T] [Addr, B32] (BITS32, MATRIX) {Space} {MatrixRole MatrixShape MatrixLayout} {} "Loads a fragment of a matrix: address, and elements from one row, or column, to the next.";
     WmmaStore "wmmast" Collective [] [Addr, B32, many T] (BITS32, MATRIX) {Space} {MatrixShape MatrixLayout} {} "Stores a fragment of a result: address, and elements from one row, or column, to the next.";
 
+    // --- Products of warp groups: they take effect when all four warps have executed them
+    WgmmaFence "wgmmafence" Collective [] [] (NONE) {} {} {} "Orders accesses to registers and shared memory before products of the warp group that follow.";
+    Wgmma "wgmma" Collective [many T] [P, B64, B64, many T] (TySet::of(&[Ty::B32])) {} {MatrixTypes} {SatFinite Sparse NegA NegB TransA TransB} "Multiplies matrices of a warp group in the background: D = A * B + D, without D if the predicate does not hold. Descriptors of A and B in shared memory, then the registers of D; of a sparse A, then its metadata and the sparsity selector.";
+    WgmmaReg "wgmmareg" Collective [many T] [P, B64, many T] (TySet::of(&[Ty::B32])) {} {MatrixTypes} {SatFinite Sparse NegA NegB TransB} "As `wgmma`, with A in registers: the descriptor of B, then the registers of A, of D, and of metadata.";
+    WgmmaCommit "wgmmacommit" Collective [] [] (NONE) {} {} {} "Makes the warp's products since the last such instruction one group.";
+    WgmmaWait "wgmmawait" Collective [] [Imm] (NONE) {} {} {} "Waits until at most so many of the warp's groups of products are unfinished.";
+
     // --- CTA barriers
     Bar "bar" Barrier [opt Any] [B32, opt B32, opt P] (NONE) {} {Barrier} {Aligned}
         "CTA barrier: which, thread count or all, predicate of a reduction.";

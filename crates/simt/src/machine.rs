@@ -156,6 +156,11 @@ pub enum Wait<const N: usize = 1> {
         /// Named lanes that have not arrived, as lanes of the group.
         missing: LaneMask<N>,
     },
+    /// For products of its warp group.
+    WarpGroup {
+        /// Warps of the group that have not issued the oldest of them, as bits.
+        missing: u32,
+    },
 }
 
 impl<const N: usize> fmt::Display for Wait<N> {
@@ -168,6 +173,12 @@ impl<const N: usize> fmt::Display for Wait<N> {
             }
             Self::Collective { missing } => {
                 write!(f, "waits for lanes {missing} at its collective")
+            }
+            Self::WarpGroup { missing } => {
+                write!(
+                    f,
+                    "waits for products that warps {missing:#06b} of its group have not issued"
+                )
             }
         }
     }

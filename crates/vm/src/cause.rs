@@ -62,6 +62,28 @@ pub enum Cause {
         /// What is wrong with it.
         misuse: simt::matrix::Misuse,
     },
+    /// An instruction of a warp group some of whose threads can never execute it.
+    #[error(
+        "an instruction of the four warps of a warp group, of which {missing:#06b} have threads that are not there or have exited"
+    )]
+    PartialWarpGroup {
+        /// The warps, as bits.
+        missing: u32,
+    },
+    /// A descriptor of a matrix that the PTX ISA leaves undefined.
+    #[error("the matrix descriptor {bits:#018x}: {misuse}")]
+    MatrixDescriptor {
+        /// The descriptor.
+        bits: u64,
+        /// What is wrong with it.
+        misuse: simt::matrix::DescriptorMisuse,
+    },
+    /// Warps of a warp group that do not execute the same product.
+    #[error("a warp group must execute one product together, but {what}")]
+    WarpGroupDiffers {
+        /// What differs.
+        what: &'static str,
+    },
     /// A barrier number that does not exist.
     #[error("barrier {id} does not exist: a CTA has 16, numbered from 0")]
     BarrierId {
@@ -137,6 +159,9 @@ impl IsCause for Cause {
             Self::NotMember { .. } => "not-a-member",
             Self::PartialWarp { .. } => "partial-warp",
             Self::SparsityMetadata { .. } => "sparsity-metadata",
+            Self::PartialWarpGroup { .. } => "partial-warp-group",
+            Self::MatrixDescriptor { .. } => "matrix-descriptor",
+            Self::WarpGroupDiffers { .. } => "warp-group-differs",
             Self::BarrierId { .. } => "barrier-id",
             Self::BarrierCount { .. } => "barrier-count",
             Self::Mbarrier { .. } => "mbarrier",

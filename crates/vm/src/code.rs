@@ -10,6 +10,7 @@ use ir::mods::{AtomOp, Barrier, Order, Scope, Shuffle, Space, Vote};
 use ir::module::MaskTest;
 use ir::{LocId, Op, Origin, Sreg, Ty};
 use simt::Pc;
+use simt::matrix::GroupProduct;
 use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use smallvec::SmallVec;
@@ -165,6 +166,24 @@ pub enum CollectiveKind {
     Sync,
     /// An operation on matrices that the whole warp holds.
     Matrix(Matrix),
+    /// An operation of a warp on products of its warp group.
+    WarpGroup(WarpGroupOp),
+}
+
+/// An operation of a warp on products of its warp group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarpGroupOp {
+    /// Orders accesses before the products that follow.
+    Fence,
+    /// Multiplies; sources are the predicate, descriptors, then registers.
+    Multiply {
+        /// What is computed.
+        product: GroupProduct,
+        /// Whether the left factor is in registers.
+        registers: bool,
+    },
+    /// Makes a group of the products so far.
+    Commit,
 }
 
 /// A call: argument `i` is copied from its source to the row of the callee's frame, 128-bit values
@@ -186,34 +205,72 @@ pub(crate) enum CallTarget {
 #[derive(Clone, Debug)]
 pub(crate) enum Exec {
     Lanes(LaneOp),
-    Sreg { reg: Sreg, dst: u32, bits: u32 },
+    Sreg {
+        reg: Sreg,
+        dst: u32,
+        bits: u32,
+    },
     Load(MemOp),
     Store(MemOp),
     Atomic(AtomicOp),
     Copy(CopyOp),
     Mbarrier(MbarrierOp),
     Fence(Order, Scope),
-    Alloca { dst: u32, size: Src, align: u32 },
+    Alloca {
+        dst: u32,
+        size: Src,
+        align: u32,
+    },
     Collective(CollectiveOp),
-    Bar { kind: Barrier, dst: Option<u32>, id: Src, count: Option<Src>, pred: Option<GuardRow> },
+    /// Waits until at most so many groups of products of the warp are unfinished.
+    WaitProducts(u32),
+    Bar {
+        kind: Barrier,
+        dst: Option<u32>,
+        id: Src,
+        count: Option<Src>,
+        pred: Option<GuardRow>,
+    },
     Mask(MaskOp),
     Split(Src),
     Join,
-    BarrierSet { barrier: u16, rejoin: Pc },
+    BarrierSet {
+        barrier: u16,
+        rejoin: Pc,
+    },
     BarrierWait(u16),
     BarrierBreak(u16),
     Yield,
     Call(CallOp),
     Br(Pc),
     CondBr(Pc),
-    Switch { index: Src, targets: Vec<Pc> },
-    MaskBr { test: MaskTest, mask: MaskBrSrc, target: Pc },
+    Switch {
+        index: Src,
+        targets: Vec<Pc>,
+    },
+    MaskBr {
+        test: MaskTest,
+        mask: MaskBrSrc,
+        target: Pc,
+    },
     Ret,
     Exit,
     Nop,
-    Printf { dst: Option<u32>, format: Src, args: Src },
-    AssertFail { message: Src, file: Src, line: Src, function: Src },
-    Malloc { dst: u32, size: Src },
+    Printf {
+        dst: Option<u32>,
+        format: Src,
+        args: Src,
+    },
+    AssertFail {
+        message: Src,
+        file: Src,
+        line: Src,
+        function: Src,
+    },
+    Malloc {
+        dst: u32,
+        size: Src,
+    },
     Free(Src),
     Trap,
     Breakpoint,
@@ -334,6 +391,7 @@ impl Code {
             | Exec::Copy(_)
             | Exec::Mbarrier(_)
             | Exec::Collective(_)
+            | Exec::WaitProducts(_)
             | Exec::Bar { .. }
             | Exec::Malloc { .. }
             | Exec::Free(_)
@@ -373,7 +431,11 @@ impl Code {
 
     /// Returns whether it needs all 32 lanes of a warp.
     pub(crate) fn needs_whole_warp(&self) -> bool {
-        matches!(&self.exec, Exec::Collective(c) if matches!(c.kind, CollectiveKind::Matrix(_)))
+        matches!(
+            &self.exec,
+            Exec::Collective(c)
+                if matches!(c.kind, CollectiveKind::Matrix(_) | CollectiveKind::WarpGroup(_))
+        )
     }
 
     /// Returns whether lanes of the architectural warp wait for each other here.

@@ -42,8 +42,12 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     releases: &mut SmallVec<[Release<N>; 2]>,
     observer: &mut O,
 ) -> Executed<N> {
-    if let CollectiveKind::Matrix(matrix) = op.kind {
-        crate::fragments::arrive(state, now, matrix, op, observer)?;
+    match op.kind {
+        CollectiveKind::Matrix(matrix) => {
+            crate::fragments::arrive(state, now, matrix, op, observer)?;
+        }
+        CollectiveKind::WarpGroup(kind) => crate::warp_group::arrive(state, now, kind, op)?,
+        _ => {}
     }
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(Outcome::Advance) };
@@ -138,7 +142,7 @@ fn meet<const N: usize>(
     let known =
         cta.rendezvous.iter().position(|r| (r.warp, r.pc, r.members) == (warp, pc, members));
     let index = known.unwrap_or_else(|| {
-        let whole = matches!(kind, CollectiveKind::Matrix(_));
+        let whole = matches!(kind, CollectiveKind::Matrix(_) | CollectiveKind::WarpGroup(_));
         cta.rendezvous.push(Rendezvous { warp, pc, members, arrived: 0, whole });
         cta.rendezvous.len() - 1
     });
@@ -195,6 +199,7 @@ fn conclude<const N: usize>(
 ) {
     if let Some(pc) = meeting.pc {
         finish(program, state, slot, meeting.warp, meeting.arrived, pc);
+        crate::warp_group::wake(state, slot, meeting.warp, releases);
     }
     state.stats.member_collectives += 1;
     let width = state.info.width as usize;
@@ -248,6 +253,10 @@ fn finish<const N: usize>(
     let Exec::Collective(op) = &program.code[pc.0 as usize].exec else { return true };
     if let CollectiveKind::Matrix(_) = op.kind {
         crate::fragments::finish(state, slot, warp, op);
+        return true;
+    }
+    if let CollectiveKind::WarpGroup(kind) = op.kind {
+        crate::warp_group::issued(state, slot, warp, (kind, op), pc);
         return true;
     }
     let Some(cta) = state.resident[slot].as_deref_mut() else { return true };
@@ -311,8 +320,8 @@ pub(crate) fn results(
             results[leader].1 = 1;
         }
         CollectiveKind::ActiveMask => results = [(on.bits(), 0); 32],
-        // Matrices have a function of their own.
-        CollectiveKind::Sync | CollectiveKind::Matrix(_) => {}
+        // Matrices have functions of their own.
+        CollectiveKind::Sync | CollectiveKind::Matrix(_) | CollectiveKind::WarpGroup(_) => {}
     }
     results
 }

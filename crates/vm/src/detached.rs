@@ -38,7 +38,7 @@ impl Code {
     #[must_use]
     pub fn detached_collective(&self) -> Option<DetachedCollective> {
         match &self.exec {
-            Exec::Collective(op) => {
+            Exec::Collective(op) if !matches!(op.kind, CollectiveKind::WarpGroup(_)) => {
                 Some(DetachedCollective { kind: op.kind, named: op.members.is_some() })
             }
             _ => None,

@@ -450,6 +450,7 @@ fn execute<const N: usize, O: Observer<N>>(
         Exec::Collective(op) => {
             crate::collective::execute(program, state, now, op, releases, observer)
         }
+        Exec::WaitProducts(most) => Ok(crate::warp_group::wait(state, now, *most)),
         Exec::Bar { .. } => crate::barrier::execute(program, state, now, code, releases, observer),
         Exec::Mask(op) => {
             crate::masks::execute(state, now, op);

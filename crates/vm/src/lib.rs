@@ -39,6 +39,7 @@ mod sreg;
 mod state;
 mod system;
 mod tolerated;
+mod warp_group;
 mod watch;
 
 pub use atomic::apply as atomic_result;

@@ -123,6 +123,10 @@ impl Slice {
                 self.add_sources(code, [&op.from.addr, &op.to.addr])
             }
             Exec::Collective(op) => {
+                if matches!(op.kind, CollectiveKind::WarpGroup(_)) {
+                    // Products take effect later, for other warps too.
+                    return false;
+                }
                 if matches!(op.kind, CollectiveKind::Matrix(_)) {
                     self.add_sources(code, &op.src);
                 }
@@ -155,6 +159,7 @@ impl Slice {
             // Frames are pushed or popped, or the heap changes.
             Exec::Call(_)
             | Exec::Ret
+            | Exec::WaitProducts(_)
             | Exec::Alloca { .. }
             | Exec::Malloc { .. }
             | Exec::Free(_) => return false,

@@ -15,6 +15,7 @@ use crate::launch::{LaunchError, MakeMechanism};
 use crate::program::{FuncInfo, Program};
 use crate::shared::SharedLayout;
 use crate::tolerated::Tolerated;
+use crate::warp_group::WarpGroup;
 use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
 use simt::counts::Counts;
@@ -131,6 +132,8 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) groups: Vec<Group<N>>,
     pub(crate) barriers: Vec<CtaBarrier>,
     pub(crate) rendezvous: Vec<Rendezvous>,
+    /// Products that warp groups have issued.
+    pub(crate) warp_groups: Vec<WarpGroup>,
     /// The wait of each thread.
     pub(crate) parked: Vec<Option<Parked>>,
     /// Threads that have exited.
@@ -151,7 +154,13 @@ pub(crate) struct Parked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
     Barrier(u8),
-    Collective { members: u32 },
+    Collective {
+        members: u32,
+    },
+    /// For products of its warp group.
+    Products {
+        most: u32,
+    },
 }
 
 /// Call frames of all threads of a CTA.
@@ -453,6 +462,7 @@ impl<const N: usize> Cta<N> {
                 .collect::<Result<_, _>>()?,
             barriers: vec![CtaBarrier::default(); crate::barrier::COUNT],
             rendezvous: Vec::new(),
+            warp_groups: vec![WarpGroup::default(); threads.div_ceil(simt::matrix::THREADS)],
             parked: vec![None; threads],
             exited: vec![false; threads],
             live: info.threads,

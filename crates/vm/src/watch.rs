@@ -172,6 +172,7 @@ fn same_cta<const N: usize>(a: &Cta<N>, b: &Cta<N>, room: &mut Room) -> bool {
         && a.exited == b.exited
         && a.parked == b.parked
         && a.rendezvous == b.rendezvous
+        && a.warp_groups == b.warp_groups
         && a.barriers == b.barriers
         && a.frames == b.frames;
     flat && a.groups.iter().zip(&b.groups).all(|(a, b)| {
@@ -298,6 +299,9 @@ fn waits<const N: usize>(
                         .collect()
                 };
                 Wait::Collective { missing: place(missing) }
+            }
+            Some(Waiting::Products { .. }) => {
+                Wait::WarpGroup { missing: crate::warp_group::missing(cta, thread) }
             }
             None if runnable.iter().any(|r| r.lanes.contains(lane)) => Wait::Running,
             None => Wait::Turn,

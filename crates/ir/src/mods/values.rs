@@ -305,5 +305,13 @@ word_enums! {
         Counted "counted",
         /// A phase of a barrier in memory is named by its parity.
         Parity "parity",
+        /// The left factor is negated.
+        NegA "nega",
+        /// The right factor is negated.
+        NegB "negb",
+        /// The left factor is stored by columns.
+        TransA "transa",
+        /// The right factor is stored by rows.
+        TransB "transb",
     }
 }

@@ -299,8 +299,12 @@ impl Proposal<'_> {
             let operand = slot.map_or(Operand::Imm(0), |s| self.operand(&inst, s, warp));
             inst.operands.push(operand);
         }
-        if inst.op == Op::Mma
-            && let Some(metadata) = matrix::product(&inst.mods).and_then(|p| p.metadata())
+        let metadata = match inst.op {
+            Op::Mma => matrix::product(&inst.mods).and_then(|p| p.metadata()),
+            Op::Wgmma | Op::WgmmaReg => matrix::group_product(&inst).and_then(|p| p.metadata()),
+            _ => None,
+        };
+        if let Some(metadata) = metadata
             && let Some(selector) = inst.operands.last_mut()
         {
             *selector = Operand::Imm(self.rng.below(metadata.selectors()) as u128);
@@ -338,6 +342,24 @@ impl Proposal<'_> {
                 inst.mods.bool_op = bits.then_some(BoolOp::Xor);
                 inst.ty = Some(matrix::register_ty(product.elements[0]));
                 Some((product.d().registers(), product.operands()))
+            }
+            Op::Wgmma | Op::WgmmaReg => {
+                let known = |e: &&MatrixTypes| matrix::group_exists(8, e.types());
+                let known: Vec<_> = MatrixTypes::ALL.iter().filter(known).collect();
+                let elements = **self.rng.pick(&known)?;
+                let [sum, factor, ..] = elements.types();
+                let fits = |f: &Flag| match f {
+                    Flag::Sparse => factor != Ty::B1,
+                    Flag::NegA | Flag::NegB => sum != Ty::S32,
+                    Flag::TransA | Flag::TransB => factor.bits() == 16,
+                    _ => sum == Ty::S32 && factor != Ty::B1,
+                };
+                inst.mods.flags = inst.mods.flags.iter().filter(fits).collect();
+                inst.mods.elements = Some(elements);
+                let results = 4 * sum.bits() as usize / 32;
+                let fixed = if inst.op == Op::Wgmma { 3 } else { 6 };
+                let sparse = if inst.mods.flags.has(Flag::Sparse) { 2 } else { 0 };
+                Some((results, fixed + results + sparse))
             }
             Op::WmmaLoad | Op::WmmaStore => {
                 let fragment = matrix::fragment(inst)?;

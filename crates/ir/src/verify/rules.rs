@@ -164,7 +164,7 @@ fn refused_word(inst: &Inst) -> Option<&'static str> {
 fn ill_typed_word(inst: &Inst) -> Option<&'static str> {
     let ty = inst.ty?;
     let mods = &inst.mods;
-    if inst.op == Op::Mma {
+    if matches!(inst.op, Op::Mma | Op::Wgmma | Op::WgmmaReg) {
         // Its type is that of registers; what they hold is `elements`.
         return crate::matrix::ill_typed_word(mods);
     }
@@ -286,9 +286,13 @@ fn parts(inst: &Inst) -> Option<&'static str> {
             operands == 2 || inst.ty == Some(Ty::F32),
             "only of f32 there is one of three operands",
         ),
-        Op::Mma | Op::LdMatrix | Op::StMatrix | Op::WmmaLoad | Op::WmmaStore => {
-            crate::matrix::parts(inst)
-        }
+        Op::Mma
+        | Op::LdMatrix
+        | Op::StMatrix
+        | Op::WmmaLoad
+        | Op::WmmaStore
+        | Op::Wgmma
+        | Op::WgmmaReg => crate::matrix::parts(inst),
         Op::Bar => barrier_parts(inst.mods.barrier?, results, operands),
         _ => None,
     }

@@ -101,6 +101,16 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Declined,
     },
     Exclusion {
+        covers: |f| f.opcode == "wgmma" && f.has("mma_async"),
+        reason: "the example's descriptors name no shared memory",
+        fate: Fate::Stopped,
+    },
+    Exclusion {
+        covers: |f| f.opcode == "wgmma" && !f.has("mma_async"),
+        reason: "the exact engine alone has products of warp groups",
+        fate: Fate::Declined,
+    },
+    Exclusion {
         covers: |f| {
             let operands = f.operands.len() - usize::from(f.result().is_some());
             f.threads() == Threads::Block

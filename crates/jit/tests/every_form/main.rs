@@ -32,6 +32,10 @@ fn forms() -> Vec<Form> {
     let mut seen = HashSet::new();
     let all = ptx::testing::instructions();
     let once = all.into_iter().filter(|(_, text)| seen.insert(text.clone()));
+    // Products of warp groups differ by their columns in nothing that is tested here.
+    let once = once.filter(|(_, text)| {
+        !text.starts_with("wgmma") || !text.contains("m64n") || text.contains("m64n8k")
+    });
     once.map(|(_, text)| Form::new(&text)).collect()
 }
 

@@ -89,6 +89,7 @@ impl Body<'_, '_> {
             Special::Mma => self.mma(s, i),
             Special::LdMatrix | Special::StMatrix => self.tiles(s, i),
             Special::WmmaLoad | Special::WmmaStore => self.fragment_access(s, i),
+            Special::Wgmma => self.warp_group(s, i),
             Special::Ret => self.ret(i),
             Special::Exit => {
                 self.count(i, 0, 0)?;

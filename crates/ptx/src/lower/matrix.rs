@@ -34,7 +34,7 @@ impl<'t> Body<'_, 't> {
     }
 
     /// Registers that are written.
-    fn written_registers(
+    pub(super) fn written_registers(
         &mut self,
         inst: &mut Inst,
         operand: &Operand,
@@ -53,7 +53,7 @@ impl<'t> Body<'_, 't> {
     }
 
     /// Registers that are read.
-    fn read_registers(
+    pub(super) fn read_registers(
         &mut self,
         inst: &mut Inst,
         operand: &Operand,
@@ -96,7 +96,7 @@ impl<'t> Body<'_, 't> {
     }
 
     /// The last operands of `mma.sp`: the register with metadata, and the selector.
-    fn sparsity(
+    pub(super) fn sparsity(
         &mut self,
         inst: &mut Inst,
         metadata: Metadata,

@@ -38,6 +38,7 @@ mod spilled;
 mod symbols;
 mod variable;
 mod video;
+mod wgmma;
 
 pub use device::target;
 pub use object::{Binding, Object, lower_object};

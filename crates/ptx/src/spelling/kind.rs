@@ -178,6 +178,10 @@ kinds! {
     CopyCache "`.ca` or `.cg`" { "ca" "cg" }
     /// The action on a group of copies.
     CopyGroup "`.commit_group`, `.wait_group` or `.wait_all`" { "commit_group" "wait_group" "wait_all" }
+    /// The action of `wgmma`.
+    GroupAction "`.mma_async`, `.fence`, `.commit_group` or `.wait_group`" {
+        "mma_async" "fence" "commit_group" "wait_group"
+    }
     /// `cvt.pack`
     Pack "`.pack`" { "pack" }
     /// Sizes of a matrix, or of a product of matrices.

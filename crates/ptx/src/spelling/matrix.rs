@@ -3,7 +3,7 @@
 use ir::Mods;
 use ir::matrix::Instruction;
 use ir::mods::{BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Rounding};
-use simt::matrix::{Element, Fragment, Role, Spread};
+use simt::matrix::{Element, Fragment, GroupProduct, Role, Spread};
 
 use super::{Kind, Spelled};
 use crate::ast::Type;
@@ -64,6 +64,25 @@ pub(crate) fn matrix_mods(s: &Spelled) -> Option<Mods> {
         flags,
         ..Mods::default()
     })
+}
+
+/// What a `wgmma.mma_async` multiplies, as far as its modifiers say, with the IR's modifiers.
+pub(crate) fn group_product(s: &Spelled) -> Option<(Mods, GroupProduct)> {
+    let [d, a, b] = s.types.as_slice() else { return None };
+    let ty = |t: &Type| ir::Ty::from_name(t.word());
+    let types = [ty(d)?, ty(a)?, ty(b)?, ty(d)?];
+    let [_, columns, depth] = super::shape_of(s.word(Kind::MatrixShape)?)?;
+    let flags = [(s.has(Kind::SatFinite), Flag::SatFinite), (s.has(Kind::Sparse), Flag::Sparse)];
+    let mods = Mods {
+        elements: MatrixTypes::of(types),
+        flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect(),
+        ..Mods::default()
+    };
+    let mut inst = ir::Inst::new(ir::Op::Wgmma);
+    inst.mods = mods;
+    let product = GroupProduct { columns: columns as usize, ..ir::matrix::group_product(&inst)? };
+    let known = ir::matrix::group_exists(product.columns, types);
+    (known && product.depth() == depth as usize).then_some((mods, product))
 }
 
 /// Returns the matrix that a `wmma.load` or `wmma.store` moves.

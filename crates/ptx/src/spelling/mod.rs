@@ -12,7 +12,9 @@ mod table;
 
 pub use families::{Family, Later, Tier, families, family, later_form};
 pub use kind::{Kind, Kinds, is_cache_hint};
-pub(crate) use matrix::{fragment, fragment_mods, matrix_count, matrix_mods, register_type};
+pub(crate) use matrix::{
+    fragment, fragment_mods, group_product, matrix_count, matrix_mods, register_type,
+};
 pub use table::{Arg, Form, Rule, Special, Target, Val, all_forms, forms};
 
 use smallvec::SmallVec;

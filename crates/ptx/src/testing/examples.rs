@@ -6,8 +6,8 @@ use ir::mods::Kind as IrKind;
 
 use crate::ast::Type;
 use crate::spelling::{
-    Arg, Form, Kind, Special, Spelled, Target, Val, all_forms, fragment, matrix_count, matrix_mods,
-    register_type, spell,
+    Arg, Form, Kind, Special, Spelled, Target, Val, all_forms, fragment, group_product,
+    matrix_count, matrix_mods, register_type, spell,
 };
 
 /// Registers of every type, and something to name.
@@ -100,6 +100,34 @@ fn matrices(s: &Spelled, optional: bool) -> Option<String> {
     })
 }
 
+/// Operands of products of warp groups: A by descriptor, or in registers.
+fn warp_group(s: &Spelled, registers: bool) -> Option<String> {
+    match s.word(Kind::GroupAction) {
+        Some("wait_group") => return Some("1".to_owned()),
+        Some("mma_async") => {}
+        _ => return Some(String::new()),
+    }
+    let (_, product) = group_product(s)?;
+    let list = |ty: Type, count: usize| {
+        let parts: Vec<_> = (0..count).map(|k| register(ty, k % 9)).collect();
+        format!("{{{}}}", parts.join(", "))
+    };
+    let d = list(register_type(product.elements[0]), product.registers());
+    let a = if registers { list(Type::B32, 4) } else { "%b64_0".to_owned() };
+    let mut text = format!("{d}, {a}, %b64_1");
+    if let Some(metadata) = product.metadata() {
+        let _ = write!(text, ", %b32_8, {}", metadata.selectors() - 1);
+    }
+    text += ", %pred1";
+    if !product.elements[1].is_integer() {
+        text += ", 1, -1";
+    }
+    if product.elements[1].bits() == 16 {
+        text += if registers { ", 1" } else { ", 0, 1" };
+    }
+    Some(text)
+}
+
 /// Operands of a video instruction: whole words, or with all optional parts of the opcode.
 fn video(s: &Spelled, optional: bool) -> String {
     let [d, a, b, c] = [0, 1, 2, 3].map(|k| register(Type::U32, k));
@@ -145,6 +173,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             | Special::WmmaLoad
             | Special::WmmaStore,
         ) => return matrices(s, optional),
+        Target::Special(Special::Wgmma) => return warp_group(s, optional),
         Target::Special(Special::Policy) => {
             return Some(match () {
                 () if s.has(Kind::Range) => "%b64_0, [%b64_1], %b32_1, 4096".to_owned(),

@@ -45,7 +45,7 @@ macro_rules! errors {
 errors! {
     unknown_opcode: "ad.s32 %r1, %r2, %r3;" => "unknown-opcode unknown opcode `ad` [ad]";
     unknown_opcode_far: "frobnicate %r1;" => "unknown-opcode unknown opcode `frobnicate` [frobnicate]";
-    tensor_core: "wgmma.fence.sync.aligned;" => "unsupported `wgmma.fence.sync.aligned` is not supported yet [wgmma]";
+    tensor_memory: "tcgen05.wait::ld.sync.aligned;" => "unsupported `tcgen05.wait::ld.sync.aligned` is not supported yet [tcgen05]";
     later_forms: "fence.proxy.async.shared::cta;\nbarrier.cluster.arrive;\nfence.mbarrier_init.release.cluster;\nprefetch.tensormap [%d1];" => "unsupported `fence.proxy.async.shared::cta` is not supported yet [fence]\nunsupported `barrier.cluster.arrive` is not supported yet [barrier]\nunsupported `fence.mbarrier_init.release.cluster` is not supported yet [fence]\nunsupported `prefetch.tensormap` is not supported yet [prefetch]";
     narrow_address: "ld.global.u32 %r1, [%r2];" => "warning address-width the address is in a register of 32 bits [[%r2]]";
     narrow_shared_address: "ld.shared.u32 %r1, [%r2];" => "";

@@ -16,7 +16,8 @@
 //! and matrix cores*, 2025, which agrees with devices bit for bit in its authors' tests. The
 //! numbers are those that it gives for compute capability 8.x (of `m8n8k4`, for 7.0): blocks of 8
 //! products of 16-bit formats, 4 of tf32, 16 of 8-bit formats; 24 fraction bits, 23 for `m8n8k4`,
-//! 13 for 8-bit formats, of which single precision keeps 13.
+//! 13 for 8-bit formats, of which single precision keeps 13. Of `wgmma` they are those of 9.0: all
+//! products of 32 bytes of depth are one block, with 25 fraction bits, and 13 of 8-bit formats.
 
 use super::Element;
 
@@ -135,6 +136,13 @@ impl Sums {
         Self { block, fraction, half: result == Element::F16, kept }
     }
 
+    /// For factors of a format of a warp group's products.
+    pub(super) fn of_group(factor: Element, result: Element) -> Self {
+        let narrow = matches!(factor, Element::E4m3 | Element::E5m2);
+        let (fraction, kept) = if narrow { (13, 13) } else { (25, 23) };
+        Self { block: 256 / factor.bits(), fraction, half: result == Element::F16, kept }
+    }
+
     /// A row of A times a column of B plus a number, as encodings. The lines are ranges of `k`
     /// numbers from `row` and `column` on; the addend is of half precision only if the result is.
     pub(super) fn dot(
@@ -186,27 +194,27 @@ impl Sums {
         let top = ae.iter().zip(be).fold(addend.exponent, |top, (x, y)| top.max(x + y));
         // Products have the fraction bits of both factors, fewer than the sum has.
         let grow = self.fraction - a.fraction - b.fraction;
-        let mut sum = 0i32;
+        let mut sum = 0i64;
         for ((x, y), (xe, ye)) in af.iter().zip(bf).zip(ae.iter().zip(be)) {
             let product = x * y;
             let down = (top - xe - ye).min(31) as u32;
-            let magnitude = (product.unsigned_abs() << grow >> down) as i32;
+            let magnitude = i64::from(product.unsigned_abs() << grow >> down);
             sum += if product < 0 { -magnitude } else { magnitude };
         }
         let down = (top - addend.exponent + addend_fraction as i32).min(63) as u32;
         let magnitude = u64::from(addend.significand.unsigned_abs()) << self.fraction >> down;
-        sum += if addend.significand < 0 { -(magnitude as i32) } else { magnitude as i32 };
+        sum += if addend.significand < 0 { -(magnitude as i64) } else { magnitude as i64 };
         let unit = top - self.fraction as i32;
         if self.half { half(sum, unit) } else { single(sum, unit, self.kept) }
     }
 }
 
 /// Converts `sum * 2^unit` to single precision with `kept` fraction bits, cut toward zero.
-fn single(sum: i32, unit: i32, kept: u32) -> u64 {
+fn single(sum: i64, unit: i32, kept: u32) -> u64 {
     if sum == 0 {
         return 0;
     }
-    let magnitude = u64::from(sum.unsigned_abs());
+    let magnitude = sum.unsigned_abs();
     let exponent = unit + 63 - magnitude.leading_zeros() as i32;
     let sign = u64::from(sum < 0) << 31;
     if exponent > 127 {
@@ -223,11 +231,11 @@ fn single(sum: i32, unit: i32, kept: u32) -> u64 {
 }
 
 /// `sum * 2^unit` in half precision, rounded to nearest, ties to even.
-fn half(sum: i32, unit: i32) -> u64 {
+fn half(sum: i64, unit: i32) -> u64 {
     if sum == 0 {
         return 0;
     }
-    let magnitude = u64::from(sum.unsigned_abs());
+    let magnitude = sum.unsigned_abs();
     let exponent = unit + 63 - magnitude.leading_zeros() as i32;
     let sign = u64::from(sum < 0) << 15;
     if exponent > 15 {

@@ -9,12 +9,16 @@
 //! floats are `dot`'s fused sums of blocks, which are what measurements of devices of compute
 //! capability 8.x show.
 
+mod descriptor;
 mod dot;
 mod fragment;
+mod group;
 mod multiply;
 mod sparse;
 
+pub use descriptor::{Descriptor, DescriptorMisuse, Major, Swizzle};
 pub use fragment::{Fragment, Role, Spread, tile_place};
+pub use group::{A_REGISTERS, GroupProduct, THREADS, WARPS};
 pub use multiply::{BitOp, Product};
 pub use sparse::{IndexOrder, Metadata, Misuse, Wrong};
 

@@ -221,7 +221,7 @@ fn scatter(fragment: &Fragment, elements: &[u64]) -> Vec<[u64; LANES]> {
 }
 
 /// Encodings of integers as numbers.
-fn integers(encodings: &[u64], element: Element) -> Vec<i32> {
+pub(super) fn integers(encodings: &[u64], element: Element) -> Vec<i32> {
     let bits = element.bits();
     let signed = matches!(element, Element::S8 | Element::S4);
     let number = |&encoding: &u64| match signed {

@@ -41,7 +41,7 @@ pub(super) fn has_form(what: &Collective) -> bool {
         }
         CollectiveKind::ActiveMask => what.dst.first().is_none_or(none_or_word),
         CollectiveKind::Sync => true,
-        CollectiveKind::Matrix(_) => false,
+        CollectiveKind::Matrix(_) | CollectiveKind::WarpGroup(_) => false,
     }
 }
 
@@ -149,7 +149,7 @@ impl Translator<'_> {
                 }
             }
             CollectiveKind::ActiveMask => self.put_same(dst(0), lanes, on),
-            CollectiveKind::Sync | CollectiveKind::Matrix(_) => {}
+            CollectiveKind::Sync | CollectiveKind::Matrix(_) | CollectiveKind::WarpGroup(_) => {}
         }
     }
 

@@ -105,6 +105,13 @@ impl Definedness {
         if let CollectiveKind::Matrix(matrix) = op.kind {
             return self.matrix(bits, state, cta, (op, matrix), meeting);
         }
+        if let CollectiveKind::WarpGroup(_) = op.kind {
+            // Products have effect later; what they read of memory is not followed.
+            for (thread, _) in meeting {
+                op.dst.iter().for_each(|&row| bits.set_row(cta, row, *thread, Bits::DEFINED));
+            }
+            return;
+        }
         let defined = meeting.iter().all(|(_, a)| a.undefined.iter().all(|bits| !bits.any()));
         let warp = state.info.warp;
         let lane_of = |thread: usize| thread % warp as usize;

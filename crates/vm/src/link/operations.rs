@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
     AtomicOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc, MaskOp, MaskSrc,
-    MbarrierKind, MbarrierOp, MemOp, Src,
+    MbarrierKind, MbarrierOp, MemOp, Src, WarpGroupOp,
 };
 use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
@@ -245,6 +245,10 @@ impl Frame<'_> {
             Op::Elect => (CollectiveKind::Elect, Some(0)),
             Op::ActiveMask => (CollectiveKind::ActiveMask, None),
             Op::WarpSync => (CollectiveKind::Sync, Some(0)),
+            Op::WgmmaFence | Op::Wgmma | Op::WgmmaReg | Op::WgmmaCommit => {
+                return self.warp_group(inst);
+            }
+            Op::WgmmaWait => return Ok(Exec::WaitProducts(self.immediate(inst, 0)?)),
             _ => return self.matrix(inst),
         };
         let together = mods.flags.has(Flag::NoMask) || members_at.is_none();
@@ -254,6 +258,24 @@ impl Frame<'_> {
         };
         let values = members_at.unwrap_or(0).min(inst.operands.len());
         let src = (0..values).map(|i| self.operand(inst, i)).collect::<Linked<_>>()?;
+        let dst = self.results(inst)?;
+        Ok(Exec::Collective(CollectiveOp { kind, members, dst, src, mem: None }))
+    }
+
+    /// An operation of a warp on products of its warp group.
+    fn warp_group(&mut self, inst: &Inst) -> Linked<Exec> {
+        let op = match inst.op {
+            Op::WgmmaFence => WarpGroupOp::Fence,
+            Op::WgmmaCommit => WarpGroupOp::Commit,
+            _ => WarpGroupOp::Multiply {
+                product: ir::matrix::group_product(inst)
+                    .ok_or(LinkErrorKind::Unsupported(inst.op.name()))?,
+                registers: inst.op == Op::WgmmaReg,
+            },
+        };
+        let sources = 0..inst.operands.len();
+        let src = sources.map(|i| self.operand(inst, i)).collect::<Linked<_>>()?;
+        let (kind, members) = (CollectiveKind::WarpGroup(op), Some(Src::Const(u32::MAX.into())));
         let dst = self.results(inst)?;
         Ok(Exec::Collective(CollectiveOp { kind, members, dst, src, mem: None }))
     }

@@ -122,6 +122,9 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
             format!("{here} at barrier {id} for {} more threads", expected.saturating_sub(*arrived))
         }
         Wait::Collective { missing } => format!("{here} for {}", names(missing)),
+        Wait::WarpGroup { missing } => format!(
+            "{here} for products that warps {missing:#06b} of the warp group have not issued"
+        ),
         Wait::Turn | Wait::Running => format!("{here} for another path"),
     };
     Some(match rest {
@@ -172,7 +175,7 @@ fn endless<const N: usize>(
     let whose = if other.lanes.count() == 1 { "its" } else { "their" };
     let spinning = format!("{} at {read} {spins} on what", names(&who));
     Some(match (&other.wait, idle) {
-        (Wait::Barrier { .. } | Wait::Collective { .. }, _) => format!(
+        (Wait::Barrier { .. } | Wait::Collective { .. } | Wait::WarpGroup { .. }, _) => format!(
             "{spinning} {them}, which {waits} for others at {there}, {has} to release{write}"
         ),
         (_, Idle::Passed(preferred)) => format!(

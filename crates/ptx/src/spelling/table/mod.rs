@@ -18,6 +18,7 @@ mod rules;
 mod sets;
 mod video;
 mod warp;
+mod wgmma;
 
 use super::Spelled;
 use super::kind::{Kind, Kinds};
@@ -114,6 +115,8 @@ pub enum Special {
     WmmaLoad,
     /// `wmma.store`
     WmmaStore,
+    /// `wgmma`
+    Wgmma,
     /// Takes an issue and does nothing.
     Nop,
 }
@@ -299,6 +302,7 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
         mbarrier::ROWS,
         warp::ROWS,
         matrix::ROWS,
+        wgmma::ROWS,
     ];
     all.into_iter().flatten()
 }

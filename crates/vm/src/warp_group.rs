@@ -1,0 +1,362 @@
+//! Products of warp groups: `wgmma`, `wgmmareg`, `wgmmacommit`, `wgmmawait`.
+//!
+//! Four warps execute one product, each when it comes to it, and none waits for the others there.
+//! The product takes effect when the last of them has issued it: only then is shared memory read
+//! and are registers read and written. A warp that waits for its products waits for the other
+//! warps, too. So one thread may release the memory that a product reads as soon as it has waited,
+//! which is what kernels do.
+//!
+//! Products of a warp group take effect in the order in which each of its warps issues them. What a
+//! product needs is checked when a warp arrives, so that it cannot fail later.
+//!
+//! Source: PTX ISA 9.1, "Asynchronous warpgroup level matrix instructions".
+
+use crate::access::{check_place, generic_address, read};
+use crate::cause::Cause;
+use crate::code::{CollectiveOp, Src, WarpGroupOp};
+use crate::control::{fail, value};
+use crate::engine::{Failure, Now, Outcome, Release};
+use crate::state::{Cta, Parked, State, Waiting};
+use ir::mods::Space;
+use simt::matrix::{Descriptor, GroupProduct, LANES, Role, THREADS, WARPS};
+use simt::memory::{AccessKind, Width};
+use simt::{LaneMask, Pc};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// What a warp group has issued.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WarpGroup {
+    /// Products that some of the warps have issued, the oldest first.
+    pending: VecDeque<Pending>,
+    warps: [Issued; WARPS],
+}
+
+/// A product that has not taken effect.
+#[derive(Clone, Debug, PartialEq)]
+struct Pending {
+    pc: Pc,
+    /// Warps that have issued it, as bits.
+    warps: u32,
+    /// Descriptors, of B last.
+    descriptors: SmallVec<[u64; 2]>,
+    /// Threads whose sums begin with what their registers hold.
+    adds: [u32; WARPS],
+    /// The first row of each thread's frame when it issued the product.
+    base: Vec<u32>,
+}
+
+/// The products of a warp.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Issued {
+    /// Those that have not taken effect.
+    ahead: usize,
+    /// How many of them are in no group.
+    open: u32,
+    /// How many of them are in each group, the oldest group first.
+    groups: VecDeque<u32>,
+}
+
+impl Issued {
+    /// The oldest product has taken effect.
+    fn finish_one(&mut self) {
+        self.ahead -= 1;
+        match self.groups.iter_mut().find(|left| **left > 0) {
+            Some(left) => *left -= 1,
+            None => self.open -= 1,
+        }
+        self.settle();
+    }
+
+    fn commit(&mut self) {
+        self.groups.push_back(std::mem::take(&mut self.open));
+        self.settle();
+    }
+
+    /// Forgets groups that are finished.
+    fn settle(&mut self) {
+        while self.groups.front() == Some(&0) {
+            self.groups.pop_front();
+        }
+    }
+
+    fn is_done(&self, most: u32) -> bool {
+        self.groups.len() <= most as usize
+    }
+}
+
+/// Sources of a product, apart.
+struct Sources<'s> {
+    adds: Src,
+    descriptors: &'s [Src],
+    left: &'s [Src],
+    sums: &'s [Src],
+    metadata: &'s [Src],
+}
+
+fn sources<'s>(
+    op: &'s CollectiveOp,
+    product: &GroupProduct,
+    registers: bool,
+) -> Option<Sources<'s>> {
+    let (adds, rest) = op.src.split_first()?;
+    let (descriptors, rest) = rest.split_at_checked(if registers { 1 } else { 2 })?;
+    let left = if registers { simt::matrix::A_REGISTERS } else { 0 };
+    let (left, rest) = rest.split_at_checked(left)?;
+    let (sums, metadata) = rest.split_at_checked(product.registers())?;
+    Some(Sources { adds: *adds, descriptors, left, sums, metadata })
+}
+
+/// Checks lanes that arrive: that their warp group is whole, and that the product is one that they
+/// can compute together.
+pub(crate) fn arrive<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    kind: WarpGroupOp,
+    op: &CollectiveOp,
+) -> Result<(), Failure<N>> {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
+    let mut warps: SmallVec<[usize; 2]> = SmallVec::new();
+    for lane in now.on {
+        let warp = cta.groups[now.group].thread(lane) / LANES;
+        if !warps.contains(&warp) {
+            warps.push(warp);
+        }
+    }
+    for warp in warps {
+        let lanes = now.on.filter(|lane| cta.groups[now.group].thread(lane) / LANES == warp);
+        let first = warp / WARPS * THREADS;
+        let gone = |thread: usize| cta.exited.get(thread).is_none_or(|&exited| exited);
+        let partial = |w: &usize| (0..LANES).any(|lane| gone(first + w * LANES + lane));
+        let missing = (0..WARPS).filter(partial).fold(0, |bits, w| bits | 1 << w);
+        if missing != 0 {
+            return Err(fail(Cause::PartialWarpGroup { missing }, lanes));
+        }
+        if let WarpGroupOp::Multiply { product, registers } = kind
+            && let Some(sources) = sources(op, &product, registers)
+        {
+            check(state, now, (cta, warp, lanes), &product, &sources)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the product of lanes of a warp.
+fn check<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    (cta, warp, lanes): (&Cta<N>, usize, LaneMask<N>),
+    product: &GroupProduct,
+    sources: &Sources<'_>,
+) -> Result<(), Failure<N>> {
+    let of = |src: Src, lane: usize| {
+        let thread = cta.groups[now.group].thread(lane);
+        value(cta, now.group, &state.info.vars, src, thread)
+    };
+    let descriptors =
+        |lane| sources.descriptors.iter().map(|&src| of(src, lane)).collect::<SmallVec<[u64; 2]>>();
+    let Some(first) = lanes.lowest() else { return Ok(()) };
+    let named = descriptors(first);
+    let differs = |what| Err(fail(Cause::WarpGroupDiffers { what }, lanes));
+    if lanes.iter().any(|lane| descriptors(lane) != named) {
+        return differs("lanes of a warp have different descriptors");
+    }
+    let group = &cta.warp_groups[warp / WARPS];
+    if let Some(pending) = group.pending.get(group.warps[warp % WARPS].ahead) {
+        if pending.pc != now.pc {
+            return differs("its warps execute different instructions");
+        }
+        if pending.descriptors != named {
+            return differs("its warps have different descriptors");
+        }
+    }
+    let roles: &[Role] = if sources.left.is_empty() { &[Role::A, Role::B] } else { &[Role::B] };
+    let thread = cta.groups[now.group].thread(first);
+    for (&bits, &role) in named.iter().zip(roles) {
+        let descriptor = Descriptor::parse(bits)
+            .map_err(|misuse| fail(Cause::MatrixDescriptor { bits, misuse }, lanes))?;
+        for offset in product.places(&descriptor, role) {
+            let place = (Space::Shared, generic_address(Space::Shared, offset.into()));
+            check_place(state, cta, thread, place, AccessKind::Load, 16)
+                .map_err(|error| fail(error, lanes))?;
+        }
+    }
+    check_metadata(product, sources, lanes, of)
+}
+
+/// Checks that metadata of a sparse factor means something.
+fn check_metadata<const N: usize>(
+    product: &GroupProduct,
+    sources: &Sources<'_>,
+    lanes: LaneMask<N>,
+    of: impl Fn(Src, usize) -> u64,
+) -> Result<(), Failure<N>> {
+    let (Some(metadata), &[word, selector]) = (product.metadata(), sources.metadata) else {
+        return Ok(());
+    };
+    for lane in lanes {
+        let word = of(word, lane) as u32;
+        if metadata.is_read(lane % LANES, of(selector, lane))
+            && let Some(misuse) = metadata.misuse(word)
+        {
+            return Err(fail(Cause::SparsityMetadata { word, misuse }, LaneMask::lane(lane)));
+        }
+    }
+    Ok(())
+}
+
+/// A whole warp has issued an operation on products.
+pub(crate) fn issued<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    warp: u32,
+    (kind, op): (WarpGroupOp, &CollectiveOp),
+    pc: Pc,
+) {
+    let (group, warp) = (warp as usize / WARPS, warp as usize % WARPS);
+    let info = std::sync::Arc::clone(&state.info);
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
+    let (product, registers) = match kind {
+        WarpGroupOp::Fence => return,
+        WarpGroupOp::Commit => {
+            cta.warp_groups[group].warps[warp].commit();
+            return;
+        }
+        WarpGroupOp::Multiply { product, registers } => (product, registers),
+    };
+    let Some(sources) = sources(op, &product, registers) else { return };
+    let first = group * THREADS + warp * LANES;
+    let of =
+        |src: Src, thread: usize| value(cta, thread / info.width as usize, &info.vars, src, thread);
+    let adds = (0..LANES)
+        .fold(0, |bits, lane| bits | u32::from(of(sources.adds, first + lane) & 1 != 0) << lane);
+    let descriptors = sources.descriptors.iter().map(|&src| of(src, first)).collect();
+    let base: Vec<u32> = cta.frames.base[first..first + LANES].to_vec();
+    let products = &mut cta.warp_groups[group];
+    let at = products.warps[warp].ahead;
+    if products.pending.len() == at {
+        let base = vec![0; THREADS];
+        products.pending.push_back(Pending { pc, warps: 0, descriptors, adds: [0; WARPS], base });
+    }
+    let pending = &mut products.pending[at];
+    pending.warps |= 1 << warp;
+    pending.adds[warp] = adds;
+    pending.base[warp * LANES..][..LANES].copy_from_slice(&base);
+    products.warps[warp].ahead += 1;
+    products.warps[warp].open += 1;
+    if pending.warps == (1 << WARPS) - 1
+        && let Some(pending) = cta.warp_groups[group].pending.pop_front()
+    {
+        multiply(state, (slot, group), &product, (op, &sources), &pending);
+        if let Some(cta) = state.resident[slot].as_deref_mut() {
+            cta.warp_groups[group].warps.iter_mut().for_each(Issued::finish_one);
+        }
+    }
+}
+
+/// Computes a product.
+fn multiply<const N: usize>(
+    state: &mut State<N>,
+    (slot, group): (usize, usize),
+    product: &GroupProduct,
+    (op, sources): (&CollectiveOp, &Sources<'_>),
+    pending: &Pending,
+) {
+    let info = std::sync::Arc::clone(&state.info);
+    let first = group * THREADS;
+    let Some(cta) = state.resident[slot].as_deref() else { return };
+    let threads = cta.parked.len();
+    let at =
+        |row: u32, thread: usize| (pending.base[thread] + row) as usize * threads + first + thread;
+    let of = |src: Src, thread: usize| match src {
+        Src::Row(row) => cta.file[at(row, thread)],
+        _ => value(cta, (first + thread) / info.width as usize, &info.vars, src, first + thread),
+    };
+    let unit = |offset: u32| {
+        let word = |offset: u32| {
+            let at = generic_address(Space::Shared, offset.into());
+            u128::from(read(state, slot, first, (Space::Shared, at), Width::B8))
+        };
+        word(offset) | word(offset + 8) << 64
+    };
+    // Checked when warps arrived.
+    let mut descriptors = pending.descriptors.iter().filter_map(|&d| Descriptor::parse(d).ok());
+    let left = match sources.left {
+        [] => descriptors.next().map(|a| product.read_a(&a, unit)),
+        registers => Some(product.gather_a(|thread, index| of(registers[index], thread))),
+    };
+    let right = descriptors.next().map(|b| product.read_b(&b, unit));
+    let (Some(left), Some(right)) = (left, right) else { return };
+    let adds = |thread: usize| pending.adds[thread / LANES] >> (thread % LANES) & 1 != 0;
+    let sum = |thread, index| if adds(thread) { of(sources.sums[index], thread) } else { 0 };
+    let addend = product.gather_sums(sum);
+    let metadata = |warp: usize| match *sources.metadata {
+        [word, selector] => {
+            let lane = |lane| of(word, warp * LANES + lane);
+            (std::array::from_fn(lane), of(selector, warp * LANES))
+        }
+        _ => ([0; LANES], 0),
+    };
+    let results = product.multiply((left, right), &addend, metadata);
+    let results = product.scatter_sums(&results);
+    let places: Vec<usize> = op
+        .dst
+        .iter()
+        .flat_map(|&row| (0..THREADS).map(move |t| (row, t)))
+        .map(|(r, t)| at(r, t))
+        .collect();
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
+    for (at, value) in places.into_iter().zip(results) {
+        cta.file[at] = value;
+    }
+}
+
+/// Lanes wait for products of their warp.
+pub(crate) fn wait<const N: usize>(state: &mut State<N>, now: &Now<N>, most: u32) -> Outcome<N> {
+    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Outcome::Advance };
+    let mut parked = LaneMask::EMPTY;
+    for lane in now.on {
+        let thread = cta.groups[now.group].thread(lane);
+        if !is_done(cta, thread, most) {
+            parked.insert(lane);
+            cta.parked[thread] = Some(Parked { pc: now.pc, wait: Waiting::Products { most } });
+        }
+    }
+    if parked.is_empty() { Outcome::Advance } else { Outcome::Park(parked) }
+}
+
+fn is_done<const N: usize>(cta: &Cta<N>, thread: usize, most: u32) -> bool {
+    cta.warp_groups[thread / THREADS].warps[thread % THREADS / LANES].is_done(most)
+}
+
+/// Releases threads of a warp's group whose products are finished.
+pub(crate) fn wake<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    warp: u32,
+    releases: &mut SmallVec<[Release<N>; 2]>,
+) {
+    let width = state.info.width as usize;
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
+    let first = warp as usize / WARPS * THREADS;
+    for thread in first..(first + THREADS).min(cta.parked.len()) {
+        let Some(Parked { pc, wait: Waiting::Products { most } }) = cta.parked[thread] else {
+            continue;
+        };
+        if !is_done(cta, thread, most) {
+            continue;
+        }
+        cta.parked[thread] = None;
+        let (group, lane) = (thread / width, thread % width);
+        match releases.iter_mut().find(|r| r.group == group && r.pc == pc) {
+            Some(release) => release.lanes.insert(lane),
+            None => releases.push(Release { group, lanes: LaneMask::lane(lane), pc }),
+        }
+    }
+}
+
+/// The warps, as bits, that have not issued the oldest product for which a thread waits.
+pub(crate) fn missing<const N: usize>(cta: &Cta<N>, thread: usize) -> u32 {
+    let oldest = cta.warp_groups[thread / THREADS].pending.front();
+    oldest.map_or(0, |pending| !pending.warps & ((1 << WARPS) - 1))
+}
