@@ -1,0 +1,93 @@
+"""Which of the instructions that CCCL's `cuda::ptx` wrappers emit does the front end take, by family?
+
+Every inline assembly statement of the wrappers' headers becomes one PTX file: operands are registers of the type of
+their constraint, and constants are 16. `simtlab check` decides.
+
+    python3 forms.py INCLUDE SIMTLAB [--list FAMILY]
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ASM = re.compile(r'asm(?:\s+volatile)?\s*\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+):(.*?)\)\s*;', re.S)
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+OPERAND = re.compile(r'"[=+]?&?([a-z])"\s*\(')
+REGISTERS = {"h": ("b16", "%h"), "r": ("b32", "%r"), "l": ("b64", "%l"), "f": ("f32", "%f"), "d": ("f64", "%d"), "q": ("b128", "%q")}
+
+
+def statements(include):
+    """The text of each statement and the constraints of its operands."""
+    folder = pathlib.Path(include) / "cuda/__ptx/instructions/generated"
+    for path in sorted(folder.glob("*.h")):
+        source = path.read_text().split("\n#include", 1)[-1]
+        source = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
+        for found in ASM.finditer(source):
+            text = "".join(LITERAL.findall(found[1])).replace("\\n", "\n").replace("\\t", " ")
+            yield path.stem, text, OPERAND.findall(found[2])
+
+
+def file(text, constraints):
+    """A kernel with one statement."""
+    def operand(found):
+        kind = constraints[int(found[1])]
+        return "16" if kind == "n" else f"{REGISTERS[kind][1]}{found[1]}"
+
+    body = re.sub(r"%%", "%", re.sub(r"%(\d+)", operand, text))
+    registers = "\n".join(f".reg .{ty} {name}<{len(constraints) + 1}>;" for ty, name in REGISTERS.values())
+    return f".version 9.3\n.target {target(text)}\n.address_size 64\n.visible .entry k() {{\n{registers}\n{body}\nret;\n}}\n"
+
+
+def target(text):
+    return "sm_103a" if "tcgen05" in text else "sm_100a"
+
+
+PLAIN = {"setp", "mov", "selp"}
+
+
+def family(text):
+    """The opcode, with the word that tells one use of it from others."""
+    found = re.findall(r"(?:^|[;{}]|@\S+\s)\s*([a-z][a-z0-9_]*(?:\.[A-Za-z0-9_:]+)*)", text)
+    opcodes = [name for name in found if name.split(".")[0] not in PLAIN] or found
+    words = (opcodes or [text.strip()])[0].split(".")
+    if words[0] in ("cp", "red", "st", "barrier", "fence") and len(words) > 1:
+        return ".".join(words[: 3 if words[1] == "reduce" else 2])
+    return words[0]
+
+
+def main():
+    include, simtlab = sys.argv[1:3]
+    listed = sys.argv[4] if len(sys.argv) > 4 else None
+    seen, work = set(), []
+    for header, text, constraints in statements(include):
+        if (text, tuple(constraints)) not in seen:
+            seen.add((text, tuple(constraints)))
+            work.append((header, text, constraints))
+    with tempfile.TemporaryDirectory() as folder:
+        def check(job):
+            number, (header, text, constraints) = job
+            path = pathlib.Path(folder) / f"{number}.ptx"
+            path.write_text(file(text, constraints))
+            done = subprocess.run([simtlab, "check", str(path)], capture_output=True, text=True)
+            return header, text, done.returncode == 0, (done.stdout + done.stderr).strip().split("\n")[0]
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(check, enumerate(work)))
+    families = {}
+    for header, text, taken, why in results:
+        name = family(text)
+        total, ours = families.get(name, (0, 0))
+        families[name] = (total + 1, ours + taken)
+        if listed in (name, "all") and not taken:
+            print(f"{header}: {' '.join(text.split())[:150]}  -- {why}")
+    print(f"{'family':<28}{'forms':>7}{'taken':>7}")
+    for name, (total, taken) in sorted(families.items(), key=lambda item: -item[1][0]):
+        print(f"{name:<28}{total:>7}{taken:>7}")
+    print(f"{'all':<28}{len(results):>7}{sum(taken for _, _, taken, _ in results):>7}")
+
+
+main()
