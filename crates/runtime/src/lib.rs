@@ -46,6 +46,7 @@ pub use origin::Parameter;
 pub use paging::HostMemoryModule;
 pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLine};
 pub use simt::memory::{Addr, MapError};
+pub use simt::tensor;
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
 pub use totals::LaunchTotals;

@@ -18,6 +18,7 @@ pub mod mbarrier;
 pub mod memory;
 pub mod observe;
 pub mod slots;
+pub mod tensor;
 pub mod trap;
 mod words;
 

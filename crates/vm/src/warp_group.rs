@@ -115,6 +115,8 @@ pub(crate) fn arrive<const N: usize>(
     kind: WarpGroupOp,
     op: &CollectiveOp,
 ) -> Result<(), Failure<N>> {
+    // A warp that has its results may end before others form their group of products.
+    let WarpGroupOp::Multiply { product, registers } = kind else { return Ok(()) };
     let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
     let mut warps: SmallVec<[usize; 2]> = SmallVec::new();
     for lane in now.on {
@@ -132,9 +134,7 @@ pub(crate) fn arrive<const N: usize>(
         if missing != 0 {
             return Err(fail(Cause::PartialWarpGroup { missing }, lanes));
         }
-        if let WarpGroupOp::Multiply { product, registers } = kind
-            && let Some(sources) = sources(op, &product, registers)
-        {
+        if let Some(sources) = sources(op, &product, registers) {
             check(state, now, (cta, warp, lanes), &product, &sources)?;
         }
     }

@@ -18,3 +18,4 @@ pub(crate) mod module;
 pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod stream;
+pub(crate) mod tensor;

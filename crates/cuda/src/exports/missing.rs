@@ -94,8 +94,7 @@ cuda_abi::missing_exports! {
     cuStreamGetDevResource_ptsz cuStreamGetGreenCtx cuStreamWaitValue32 cuStreamWaitValue32_ptsz
     cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWaitValue64 cuStreamWaitValue64_ptsz
     cuStreamWaitValue64_v2 cuStreamWaitValue64_v2_ptsz cuSurfObjectCreate cuSurfObjectDestroy
-    cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray cuTensorMapEncodeIm2col
-    cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled cuTensorMapReplaceAddress
+    cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray
     cuTensorMapSetAllocationClass cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
     cuTexObjectGetResourceViewDesc cuTexObjectGetTextureDesc cuTexRefCreate cuTexRefDestroy
     cuTexRefGetAddress cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray

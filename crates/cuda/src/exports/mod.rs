@@ -32,6 +32,7 @@ pub mod graphs;
 pub mod memory;
 pub mod missing;
 mod table;
+pub mod tensor;
 
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The exported functions by name, except those that return addresses of functions.
 
-use super::{callbacks, code, copies, free, general, graphs, memory, missing};
+use super::{callbacks, code, copies, free, general, graphs, memory, missing, tensor};
 
 /// Iterates over the names and addresses of the implemented functions.
 pub(super) fn implemented() -> impl Iterator<Item = (&'static str, usize)> {
@@ -12,6 +12,7 @@ pub(super) fn implemented() -> impl Iterator<Item = (&'static str, usize)> {
         graphs::list(),
         free::list(),
         callbacks::list(),
+        tensor::list(),
     ];
     lists.into_iter().flatten()
 }

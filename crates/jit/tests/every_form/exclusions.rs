@@ -91,7 +91,10 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Refused("cannot be written"),
     },
     Exclusion {
-        covers: |f| is_possible_atomic(f) && f.operands.iter().any(|o| o.starts_with('{')),
+        covers: |f| {
+            (is_possible_atomic(f) || f.opcode == "multimem" && f.has("red"))
+                && f.operands.iter().any(|o| o.starts_with('{'))
+        },
         reason: "the exact engine alone has vector atomics",
         fate: Fate::Declined,
     },

@@ -81,6 +81,7 @@ impl Body<'_, '_> {
             Special::Bra => self.branch(i),
             Special::Brx => self.indexed_branch(i),
             Special::Call => self.call(i),
+            Special::Multimem => self.multimem(s, i),
             Special::Copy => self.copy(s, i),
             Special::CopyGroup => self.copy_group(s, i),
             Special::Policy => self.cache_policy_of(s, i),

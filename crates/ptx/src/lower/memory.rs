@@ -295,6 +295,20 @@ impl<'t> Body<'_, 't> {
         Ok(())
     }
 
+    /// `multimem`: of one device, an access to the address itself.
+    pub(super) fn multimem(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
+        if s.word(Kind::Multimem) == Some("red") {
+            return self.atomic(s, i, false);
+        }
+        // What is moved does not depend on what it means.
+        let mut bits = s.clone();
+        bits.types = s.types.iter().map(|ty| bits_type(ty.bits()).unwrap_or(*ty)).collect();
+        match s.word(Kind::Multimem) {
+            Some("st") => self.store(&bits, i),
+            _ => self.load(&bits, i),
+        }
+    }
+
     // Parameters in registers.
 
     fn param_space(&mut self, s: &Spelled, operand: &Operand) -> Lowering<()> {

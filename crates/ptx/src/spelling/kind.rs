@@ -116,6 +116,10 @@ kinds! {
     StCache "a cache operator" { "wb" "cg" "cs" "wt" }
     /// The only space that some operations work on.
     GlobalSpace "`.global`" { "global" }
+    /// The action on all replicas of an address.
+    Multimem "`.ld_reduce`, `.st` or `.red`" { "ld_reduce" "st" "red" }
+    /// The precision of sums of narrow floats.
+    Accumulator "`.acc::f32` or `.acc::f16`" { "acc::f32" "acc::f16" }
     /// The combination of `lop3`'s predicate.
     AndOr "`.and` or `.or`" { "and" "or" }
     /// The only rounding of 16-bit formats.

@@ -14,6 +14,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod moves;
+mod multimem;
 mod rules;
 mod sets;
 mod video;
@@ -83,6 +84,8 @@ pub enum Special {
     Atom,
     /// `red`
     Red,
+    /// `multimem`
+    Multimem,
     /// `cp.async`
     Copy,
     /// `cp.async.commit_group` and the like
@@ -299,6 +302,7 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
         video::ROWS,
         float::ROWS,
         memory::ROWS,
+        multimem::ROWS,
         mbarrier::ROWS,
         warp::ROWS,
         matrix::ROWS,

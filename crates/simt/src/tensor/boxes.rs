@@ -1,0 +1,230 @@
+//! What a tensor copy moves: runs of bytes in global memory, and where they are in shared memory.
+//!
+//! A box is dense in shared memory, its innermost dimension first; with a swizzle its innermost
+//! lines are as long as the span of the swizzle, and the swizzle exchanges units by their address.
+//! Of elements out of bounds, loads read the fill and stores write nothing.
+//!
+//! In im2col mode the pixels of a column follow each other along W, then H, D and N, within the box
+//! of pixels that the corners leave; each is moved by the offsets that the instruction gives.
+//!
+//! What neither the driver's nor the PTX ISA's text settles: how far lines of an innermost
+//! dimension that is shorter than the span lie apart (here: the span), and the NaN of the fill
+//! (here the canonical one).
+
+use super::{Fill, Interleave, MAX_RANK, Mode, TensorElement, TensorMap};
+
+/// Where a copy begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coordinates<'c> {
+    /// The first element of a box, or the first pixel of a column with offsets along W, H, D.
+    At(&'c [i32], &'c [u16]),
+    /// The first column of a tensor of two dimensions, and four rows.
+    Rows(&'c [i32; 5]),
+}
+
+/// Bytes that are neighbours in global and in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Their global address; `None` if they are out of bounds.
+    pub global: Option<u64>,
+    /// Their shared address.
+    pub shared: u64,
+    /// How many there are.
+    pub bytes: u64,
+}
+
+/// A part of the box along the innermost dimension.
+struct Line {
+    /// The global address of element 0 of the innermost dimension; `None` if it is out of bounds.
+    global: Option<u64>,
+    /// The first element.
+    first: i64,
+}
+
+impl TensorMap {
+    /// Whether copies of such a map are moved here: not with interleaved channels, along W alone,
+    /// or of elements that are packed with gaps.
+    #[must_use]
+    pub fn is_movable(&self) -> bool {
+        let wide = matches!(self.mode, Mode::Im2colWide { .. });
+        self.interleave == Interleave::None && !wide && !self.element.is_padded()
+    }
+
+    /// Elements along the innermost dimension of what is copied.
+    #[must_use]
+    pub fn inner(&self) -> u64 {
+        match self.mode {
+            Mode::Tiled { extents } => extents[0].into(),
+            Mode::Im2col { channels, .. } | Mode::Im2colWide { channels, .. } => channels.into(),
+        }
+    }
+
+    /// Bytes of a line in shared memory.
+    fn pitch(&self) -> u64 {
+        let bytes = self.inner() * self.element.bits() / 8;
+        if self.swizzle.span() > 16 { self.swizzle.span() } else { bytes }
+    }
+
+    /// Bytes that a copy moves, those out of bounds among them: what a barrier in memory counts.
+    #[must_use]
+    pub fn bytes(&self, at: &Coordinates<'_>) -> u64 {
+        let lines = self.lines(at).len() as u64;
+        lines * self.inner() * self.element.bits() / 8
+    }
+
+    /// The contents of elements out of bounds, for 8 bytes.
+    #[must_use]
+    pub fn filling(&self) -> [u8; 8] {
+        let pattern: u64 = match (self.fill, self.element) {
+            (Fill::Zeros, _) => 0,
+            (Fill::Nan, TensorElement::F16 | TensorElement::Bf16) => 0x7fff_7fff_7fff_7fff,
+            (Fill::Nan, TensorElement::F64) => 0x7fff_ffff_ffff_ffff,
+            (Fill::Nan, _) => 0x7fff_ffff_7fff_ffff,
+        };
+        pattern.to_le_bytes()
+    }
+
+    /// The runs of a copy to or from shared memory at `shared`, in the order of shared memory
+    /// before the swizzle.
+    #[must_use]
+    pub fn runs(&self, at: &Coordinates<'_>, shared: u64) -> Vec<Run> {
+        let (inner, bits) = (self.inner(), self.element.bits());
+        let mut out = Vec::new();
+        for (number, line) in self.lines(at).into_iter().enumerate() {
+            let start = shared + number as u64 * self.pitch();
+            // Elements are in bounds from `from` to `to`.
+            let extent = self.extents[0] as i64;
+            let from = (-line.first).clamp(0, inner as i64) as u64;
+            let to = (extent - line.first).clamp(from as i64, inner as i64) as u64;
+            let place = |element: u64| {
+                let offset = (line.first + element as i64) as u64 * bits / 8;
+                line.global.map(|row| row.wrapping_add(offset))
+            };
+            let parts = [(0, from, false), (from, to, true), (to, inner, false)];
+            for (first, end, inside) in parts.into_iter().filter(|p| p.0 < p.1) {
+                let global = if inside { place(first) } else { None };
+                let bytes = [first * bits / 8, end * bits / 8];
+                self.split(global, start, bytes, &mut out);
+            }
+        }
+        out
+    }
+
+    /// Adds the bytes of a line from one to another, in units that the swizzle leaves together.
+    fn split(&self, global: Option<u64>, line: u64, [from, to]: [u64; 2], out: &mut Vec<Run>) {
+        let mut at = from;
+        while at < to {
+            let address = line + at;
+            // The finest swizzle exchanges 8 bytes.
+            let unit = if self.swizzle.span() == 16 { u64::MAX } else { 8 - address % 8 };
+            let bytes = unit.min(to - at);
+            let run = Run {
+                global: global.map(|global| global.wrapping_add(at - from)),
+                shared: self.swizzle.place(address),
+                bytes,
+            };
+            match out.last_mut() {
+                Some(last) if follows(last, &run) => last.bytes += bytes,
+                _ => out.push(run),
+            }
+            at += bytes;
+        }
+    }
+
+    /// The lines of a copy in the order in which they are in shared memory.
+    fn lines(&self, at: &Coordinates<'_>) -> Vec<Line> {
+        match (at, self.mode) {
+            (Coordinates::Rows([column, rows @ ..]), _) => {
+                let line = |&row: &i32| {
+                    let inside = row >= 0 && (row as u64) < self.extents[1];
+                    let global = inside.then(|| {
+                        self.address.wrapping_add((row as u64).wrapping_mul(self.strides[0]))
+                    });
+                    Line { global, first: i64::from(*column) }
+                };
+                rows.iter().map(line).collect()
+            }
+            (Coordinates::At(first, _), Mode::Tiled { extents }) => self.tile(first, &extents),
+            (Coordinates::At(first, offsets), Mode::Im2col { lower, upper, pixels, .. }) => {
+                self.column(first, offsets, (&lower, &upper), pixels)
+            }
+            (Coordinates::At(..), Mode::Im2colWide { .. }) => Vec::new(),
+        }
+    }
+
+    /// The address of a row of elements, if it is in bounds: coordinates along all dimensions but
+    /// the innermost.
+    fn row(&self, at: &[i64; MAX_RANK]) -> Option<u64> {
+        let mut address = self.address;
+        let outer = at.iter().zip(&self.extents).take(self.rank as usize).skip(1);
+        for ((&index, &extent), &stride) in outer.zip(&self.strides) {
+            let index = u64::try_from(index).ok()?;
+            if index >= extent {
+                return None;
+            }
+            address = address.wrapping_add(index.wrapping_mul(stride));
+        }
+        Some(address)
+    }
+
+    fn tile(&self, first: &[i32], extents: &[u32; MAX_RANK]) -> Vec<Line> {
+        let rank = self.rank as usize;
+        let start = |dimension: usize| first.get(dimension).map_or(0, |&c| i64::from(c));
+        let count = |d: usize| if d < rank { extents[d].div_ceil(self.steps[d]) } else { 1 };
+        let counts: [u32; MAX_RANK] = std::array::from_fn(count);
+        let total: u64 = counts[1..].iter().map(|&c| u64::from(c)).product();
+        let line = |mut number: u64| {
+            let mut at = [0; MAX_RANK];
+            for (dimension, &count) in counts.iter().enumerate().skip(1) {
+                let index = number % u64::from(count);
+                number /= u64::from(count);
+                at[dimension] = start(dimension) + index as i64 * i64::from(self.steps[dimension]);
+            }
+            Line { global: self.row(&at), first: start(0) }
+        };
+        (0..total).map(line).collect()
+    }
+
+    fn column(
+        &self,
+        first: &[i32],
+        offsets: &[u16],
+        (lower, upper): (&[i32; 3], &[i32; 3]),
+        pixels: u32,
+    ) -> Vec<Line> {
+        let rank = self.rank as usize;
+        let coordinate = |d: usize| first.get(d).map_or(0, |&c| i64::from(c));
+        let mut at: [i64; MAX_RANK] = std::array::from_fn(coordinate);
+        let mut out = Vec::with_capacity(pixels as usize);
+        for _ in 0..pixels {
+            let mut pixel = at;
+            for (coordinate, &offset) in pixel[1..rank - 1].iter_mut().zip(offsets) {
+                *coordinate += i64::from(offset);
+            }
+            out.push(Line { global: self.row(&pixel), first: coordinate(0) });
+            // The next pixel of the box: along W, then H, then D, then the next image.
+            for dimension in 1..rank {
+                if dimension == rank - 1 {
+                    at[dimension] += 1;
+                    break;
+                }
+                at[dimension] += i64::from(self.steps[dimension]);
+                let last = self.extents[dimension] as i64 - 1 + i64::from(upper[dimension - 1]);
+                if at[dimension] <= last {
+                    break;
+                }
+                at[dimension] = lower[dimension - 1].into();
+            }
+        }
+        out
+    }
+}
+
+fn follows(last: &Run, next: &Run) -> bool {
+    let global = match (last.global, next.global) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.wrapping_add(last.bytes) == b,
+        _ => false,
+    };
+    global && last.shared + last.bytes == next.shared
+}
