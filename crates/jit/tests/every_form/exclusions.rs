@@ -91,10 +91,7 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Refused("cannot be written"),
     },
     Exclusion {
-        covers: |f| {
-            (is_possible_atomic(f) || f.opcode == "multimem" && f.has("red"))
-                && f.operands.iter().any(|o| o.starts_with('{'))
-        },
+        covers: |f| is_possible_atomic(f) && f.operands.iter().any(|o| o.starts_with('{')),
         reason: "the exact engine alone has vector atomics",
         fate: Fate::Declined,
     },
@@ -104,12 +101,12 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Declined,
     },
     Exclusion {
-        covers: |f| f.opcode == "wgmma" && f.has("mma_async"),
-        reason: "the example's descriptors name no shared memory",
+        covers: |f| f.opcode == "wgmma" && !f.has("wait_group"),
+        reason: "some lanes of a warp alone wait for the others",
         fate: Fate::Stopped,
     },
     Exclusion {
-        covers: |f| f.opcode == "wgmma" && !f.has("mma_async"),
+        covers: |f| f.opcode == "wgmma" && f.has("wait_group"),
         reason: "the exact engine alone has products of warp groups",
         fate: Fate::Declined,
     },
