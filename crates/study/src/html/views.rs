@@ -125,8 +125,8 @@ fn warp(warp: &WarpTrace, recorded: &LaneTrace, tables: &mut Tables) -> Value {
 const BRANCHES: usize = 40;
 
 /// Encodes the branches that cost most as one array for each: line, text, issues, divergent ones,
-/// lanes that jumped and that did not, places of rejoining with counts, splits that never did, slots
-/// lost, issues saved by predication.
+/// lanes that jumped and that did not, places of rejoining with counts, splits that never did,
+/// slots lost, issues saved by predication.
 fn branches(table: &BranchTable) -> Value {
     let branch = |b: &&BranchCost| {
         let rejoined = b.rejoined.iter().take(3).map(|(at, n)| json!([at.line, n]));

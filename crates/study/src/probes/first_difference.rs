@@ -78,7 +78,7 @@ impl IssueRecording {
         !self.dropped
     }
 
-    pub(super) fn unpack(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
+    pub(super) fn record_of(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
         let place = self.launches.get(launch)?.get(record.pc as usize)?.clone();
         let lanes = *self.masks.get(record.mask as usize)?;
         Some(IssueRecord { number: record.number, place, lanes })
@@ -176,7 +176,7 @@ impl<'r> IssueComparison<'r> {
         };
         let (key, (at, second)) = self.differences.iter().min_by_key(|(key, p)| when(key, p.0))?;
         let records = self.first.groups.get(key).map_or(&[][..], Vec::as_slice);
-        let issue = |record: &PackedIssue| self.first.unpack(key.0, *record);
+        let issue = |record: &PackedIssue| self.first.record_of(key.0, *record);
         let last = at.checked_sub(1).and_then(|i| records.get(i)).and_then(issue);
         let first = records.iter().skip(*at).take(SHOWN_AFTER).filter_map(issue).collect();
         let second = second.to_vec();

@@ -114,7 +114,7 @@ impl Group<'_> {
     }
 
     fn issue(&self, run: usize, index: usize) -> Option<IssueRecord> {
-        self.runs[run].unpack(self.key.0, *self.records[run].get(index)?)
+        self.runs[run].record_of(self.key.0, *self.records[run].get(index)?)
     }
 
     fn search(&self) -> Option<FirstMerge> {

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_needs_as_many_issues_as_its_fullest_column() {
+    fn a_place_needs_the_issues_of_its_largest_column() {
         // Two places; threads 0 and 2 are of column 0 at width 2.
         let threads = [vec![3, 0], vec![1, 1], vec![2, 1], vec![0, 4]];
         assert_eq!(most_by_place(2, &threads, 2), 5 + 5);

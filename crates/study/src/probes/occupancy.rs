@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_map_is_bounded_and_has_every_issue() {
+    fn the_map_has_every_issue() {
         let mut map = Occupancy::default().map();
         let (mut slots, mut on) = (0, 0);
         for warp in 0..131 {

@@ -204,7 +204,7 @@ fn compiled_code_is_listed_with_its_predicates_and_spills() {
 }
 
 #[test]
-fn branches_and_the_whole_run_are_on_the_page() {
+fn branches_and_lanes_are_on_the_page() {
     let (job, comparison) = compared("html_branches", ODD, 20);
     let page = to_html(&comparison, &PageData::of(&job, &comparison));
     let data = page.split("id=\"views\">").nth(1).and_then(|rest| rest.split("</script>").next());

@@ -289,7 +289,7 @@ args = [\"&out\"]
 ";
 
 #[test]
-fn no_mechanism_beats_the_bounds_and_none_of_warps_beats_compaction_here() {
+fn issues_are_never_below_the_bounds() {
     let jobs = [
         ("loop", ir("least", LOOP, FOUR_WARPS)),
         ("partition", bundled("divergence/partition/launch.toml")),
