@@ -62,15 +62,13 @@ pub struct SuiteKernels {
 }
 
 impl SuiteFile {
-    /// Parses the text of a suite file; `file` is its entry in the caller's source map.
-    ///
-    /// # Errors
-    /// Returns all errors of the file.
-    pub fn parse(text: &str, file: FileId) -> Result<Self, Diagnostics> {
-        let mut found = Diagnostics::new();
+    /// Parses the text of a suite file; `file` is its entry in the caller's source map. All errors
+    /// of the file are added to `found`. What is returned then is what could be read, so that its
+    /// names can be checked, too; nothing if the text is no TOML.
+    pub fn parse(text: &str, file: FileId, found: &mut Diagnostics) -> Option<Self> {
         if u32::try_from(text.len()).is_err() {
             found.push(Diagnostic::error("suite::size", "the suite file is too large"));
-            return Err(found);
+            return None;
         }
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
@@ -79,13 +77,12 @@ impl SuiteFile {
             found.push(Diagnostic::error("suite::toml", error.message()).at(span, ""));
         }
         if found.has_errors() {
-            return Err(found);
+            return None;
         }
         let (value_code, key_code) = ("suite::value", "suite::key");
-        let mut reader = Reader { file, found: &mut found, value_code, key_code };
+        let mut reader = Reader { file, found, value_code, key_code };
         let span = reader.span(&document.span());
-        let read = reader.suite(document.get_ref(), span);
-        if found.has_errors() { Err(found) } else { Ok(read) }
+        Some(reader.suite(document.get_ref(), span))
     }
 }
 
@@ -177,7 +174,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<SuiteFile, Vec<String>> {
-        SuiteFile::parse(text, FileId(0))
+        let mut found = Diagnostics::new();
+        let read = SuiteFile::parse(text, FileId(0), &mut found);
+        read.filter(|_| !found.has_errors())
+            .ok_or(found)
             .map_err(|found| found.iter().map(|f| f.message.clone()).collect())
     }
 

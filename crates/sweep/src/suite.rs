@@ -75,11 +75,11 @@ impl Suite {
                 .help("it is TOML"))
         })?;
         let file = sources.add(path.display().to_string(), text.as_str());
-        let read = SuiteFile::parse(&text, file)?;
+        let mut found = Diagnostics::new();
+        let Some(read) = SuiteFile::parse(&text, file, &mut found) else { return Err(found) };
         let folder = path.parent().unwrap_or(Path::new(""));
         let stem = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let name = read.name.as_ref().map_or(stem, |name| name.value.clone());
-        let mut found = Diagnostics::new();
         check_names(&read, &mut found);
         let files = launch_files(folder, &read.kernels, &mut found);
         if found.has_errors() {
@@ -338,6 +338,9 @@ fn matches(folder: &Path, pattern: &Located<String>, found: &mut Diagnostics) ->
 /// Returns a path relative to the suite's folder, with `/` between components.
 fn relative(folder: &Path, path: &Path) -> String {
     let short = path.strip_prefix(folder).unwrap_or(path);
+    if short.is_absolute() {
+        return short.display().to_string();
+    }
     let parts = short.components().map(|part| part.as_os_str().to_string_lossy());
     parts.collect::<Vec<_>>().join("/")
 }

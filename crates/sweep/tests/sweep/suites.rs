@@ -74,6 +74,17 @@ polici = ["first"]
 }
 
 #[test]
+fn errors_of_form_and_of_names_are_told_together() {
+    let text = "schema = 1\n[[kernels]]\npaths = [\"nothing/*\"]\n[sweep]\nmechanisms = [\"ipdon\"]\nwarp_sizes = [0]\ncolour = 3\n";
+    let errors = load(&scratch("together"), text).expect_err("is wrong");
+    for part in
+        ["no key `colour`", "`warp_sizes` is out of range", "`ipdon`", "matches `nothing/*`"]
+    {
+        assert!(errors.iter().any(|e| e.contains(part)), "{part}: {errors:?}");
+    }
+}
+
+#[test]
 fn knobs_make_rows_only_where_they_are_read() {
     let folder = scratch("knobs");
     let text = format!(
