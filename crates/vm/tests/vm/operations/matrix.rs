@@ -152,3 +152,35 @@ fn metadata_without_a_meaning_faults() {
     assert_eq!(of("sp", 0x4e8c_9d40), "sparsity-metadata");
     assert_eq!(of("sp.ordered", 0x4e8c_9d41), "sparsity-metadata");
 }
+
+#[test]
+fn warp_groups_multiply_ones() {
+    // Shared memory holds ones: 16 of them a sum, once with A in registers, once more without.
+    let lines = "%at = mov.b32 @tile
+%t = shl.b32 %tid, 4
+%at = add.u32 %at, %t
+st.shared.b32 [%at], %one, %one, %one, %one
+bar.sync 0
+%at = mov.b32 @tile
+%at = shr.b32 %at, 4
+%d = cvt.u64.u32 %at
+%d = or.b64 %d, 0x800400000
+%no = setp.eq.u32 %one, 0
+wgmmafence
+%r, %s, %u, %v = wgmmareg.f32_f16_f16_f32.b32 %no, %d, %one, %one, %one, %one, %r, %s, %u, %v
+wgmmacommit
+%yes = setp.ne.u32 %one, 0
+%r, %s, %u, %v = wgmma.f32_f16_f16_f32.b32 %yes, %d, %d, %r, %s, %u, %v
+wgmmacommit
+wgmmawait 0
+%x = cvt.u64.u32 %r
+%y = cvt.u64.u32 %v";
+    let registers = "reg %r, %s, %u, %v, %one, %at: b32\nreg %no, %yes: pred";
+    let lines = format!("%one = mov.b32 0x3c003c00\n{lines}\n");
+    let text = kernel("shared @tile size 2048 align 128", registers, &lines);
+    for width in WIDTHS {
+        let out = run_kernel(&text, [Ty::B64; 4], 128, width);
+        let all = f32::to_bits(32.0).into();
+        assert!(out.results.iter().all(|&found| found == [all, all]), "at width {width}");
+    }
+}
