@@ -1,7 +1,8 @@
 //! The list of machines that kernels are lowered to. A machine is one row: its settings, and the
 //! function that writes its assembly.
 
-use crate::{Refused, pmask, prf};
+use crate::legal::Launch;
+use crate::{Refused, linx, pmask, prf};
 use ir::{FuncId, LocId, VerifiedModule};
 use thiserror::Error;
 
@@ -53,6 +54,16 @@ impl Settings {
     pub fn get(&self, name: &str) -> u32 {
         self.0.iter().find(|setting| setting.0 == name).map_or(0, |setting| setting.1)
     }
+
+    /// The settings that are the launch.
+    fn launch(&self) -> Launch {
+        let three = |names: [&str; 3]| names.map(|name| self.get(name));
+        Launch {
+            grid: three(["grid-x", "grid-y", "grid-z"]),
+            block: three(["block-x", "block-y", "block-z"]),
+            shared: self.get("shared"),
+        }
+    }
 }
 
 /// What is lowered, and how.
@@ -97,7 +108,7 @@ pub struct Backend {
 }
 
 /// All of them.
-pub const BACKENDS: &[Backend] = &[PMASK, PRF];
+pub const BACKENDS: &[Backend] = &[LINX, PMASK, PRF];
 
 const fn switch(name: &'static str, about: &'static str) -> Setting {
     Setting { name, about, default: 1, range: (0, 1) }
@@ -143,17 +154,63 @@ const PMASK: Backend = Backend {
     },
 };
 
+const fn size(name: &'static str, about: &'static str) -> Setting {
+    Setting { name, about, default: 1, range: (1, u32::MAX) }
+}
+
+// The launch, for machines whose programs have its sizes.
+const GRID_X: Setting = size("grid-x", "CTAs of the launch in x");
+const GRID_Y: Setting = size("grid-y", "CTAs of the launch in y");
+const GRID_Z: Setting = size("grid-z", "CTAs of the launch in z");
+const BLOCK_X: Setting = Setting { default: 64, ..size("block-x", "threads of a CTA in x") };
+const BLOCK_Y: Setting = size("block-y", "threads of a CTA in y");
+const BLOCK_Z: Setting = size("block-z", "threads of a CTA in z");
+const SHARED: Setting = Setting {
+    name: "shared",
+    about: "bytes of dynamic shared memory",
+    default: 0,
+    range: (0, 1 << 20),
+};
+
+const LINX: Backend = Backend {
+    name: "linx",
+    settings: &[GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLOCK_Y, BLOCK_Z, SHARED],
+    lower: |request| {
+        let launch = request.settings.launch();
+        let made = linx::linx(request.module, request.kernel, launch, request.line)?;
+        let figures = vec![
+            ("instructions", made.instructions as u64),
+            ("code bytes", made.bytes),
+            ("masks", made.masks.into()),
+            ("values in the frame", made.slots.into()),
+            ("stores to the frame", made.stores.into()),
+            ("loads from the frame", made.reloads.into()),
+        ];
+        Ok(Lowered { text: made.text, figures })
+    },
+};
+
 const PRF: Backend = Backend {
     name: "prf",
-    settings: &[Setting {
-        name: "predicates",
-        about: "predicate registers of a warp, the one of all lanes counted",
-        default: 16,
-        range: (3, prf::PREDICATES),
-    }],
+    settings: &[
+        GRID_X,
+        GRID_Y,
+        GRID_Z,
+        BLOCK_X,
+        BLOCK_Y,
+        BLOCK_Z,
+        SHARED,
+        Setting {
+            name: "predicates",
+            about: "predicate registers of a warp, the one of all lanes counted",
+            default: 16,
+            range: (3, prf::PREDICATES),
+        },
+    ],
     lower: |request| {
         let predicates = request.settings.get("predicates");
-        let (made, about) = prf::prf(request.module, request.kernel, predicates)?;
+        let launch = request.settings.launch();
+        let (made, about) = prf::prf_for(request.module, request.kernel, predicates, &launch)?;
         let figures = vec![
             ("instructions", made.instructions as u64),
             ("general registers", made.registers.into()),

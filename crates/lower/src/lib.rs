@@ -8,6 +8,7 @@
 
 pub mod backend;
 pub mod legal;
+pub mod linx;
 pub mod nested;
 pub mod pmask;
 pub mod prf;

@@ -4,6 +4,7 @@
 pub mod checks;
 pub mod divergence;
 pub mod html;
+pub mod machines;
 pub mod lowering;
 pub mod predicate;
 pub mod probes;

@@ -9,6 +9,7 @@ mod bound_launch;
 mod checks;
 mod execute;
 mod job;
+mod lowered;
 mod memory;
 mod prepare;
 mod report;
@@ -19,6 +20,7 @@ mod warnings;
 
 pub use bound_launch::BoundLaunch;
 pub use job::{Job, Settings, UNSUPPORTED};
+pub use lowered::LoweredRun;
 pub use memory::{MemoryContents, MemoryRequest};
 pub use prepare::{JobParts, load_program, wanted};
 pub use report::{CheckOutcome, FinalBuffer, Report, Verdict};

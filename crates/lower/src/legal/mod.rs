@@ -53,10 +53,32 @@ pub fn legalise(
     kernel: FuncId,
     target: Target,
 ) -> Result<VerifiedModule, Missing> {
+    rewrite(module, kernel, |function| {
+        ops::legal(words::words(function, module)?, target)
+    })
+}
+
+/// The same for a target with registers of 64 bits, which takes values of all widths as they are:
+/// the second stage alone.
+///
+/// # Errors
+/// As [`legalise`].
+pub fn legalise_wide(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    target: Target,
+) -> Result<VerifiedModule, Missing> {
+    rewrite(module, kernel, |function| ops::legal(function.clone(), target))
+}
+
+fn rewrite(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    rewritten: impl Fn(&ir::Function) -> Result<ir::Function, Missing>,
+) -> Result<VerifiedModule, Missing> {
     let mut out: Module = (**module).clone();
     for id in reached(module, kernel) {
-        let words = words::words(&module.functions[id.index()], module)?;
-        let mut legal = ops::legal(words, target)?;
+        let mut legal = rewritten(&module.functions[id.index()])?;
         dead::remove(&mut legal);
         out.functions[id.index()] = legal;
     }

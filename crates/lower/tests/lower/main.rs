@@ -3,6 +3,7 @@
 mod bundled;
 mod kernels;
 mod legal;
+mod linx;
 mod on_prf;
 mod page;
 mod pmask;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Escapes text for use between tags or in a quoted attribute. Control characters that HTML does
 /// not allow become U+FFFD.
-pub(super) fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {
@@ -25,7 +25,7 @@ pub(super) fn text(raw: &str) -> String {
 
 /// Escapes JSON for use inside a `script` element. The result has no markup characters and parses
 /// to the same value.
-pub(super) fn json(value: &Value) -> String {
+pub(crate) fn json(value: &Value) -> String {
     let raw = value.to_string();
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
@@ -43,7 +43,7 @@ pub(super) fn json(value: &Value) -> String {
 }
 
 /// Formats a count with thin spaces between groups of three digits.
-pub(super) fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {

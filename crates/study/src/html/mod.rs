@@ -11,7 +11,7 @@
 //! - the page's size is bounded, and every omission is stated in its place.
 
 mod bars;
-mod escape;
+pub(crate) mod escape;
 mod graph;
 mod listing;
 mod page;

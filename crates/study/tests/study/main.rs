@@ -6,3 +6,4 @@ mod checks;
 mod claims;
 mod divergence;
 mod html;
+mod machines;

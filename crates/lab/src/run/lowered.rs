@@ -1,0 +1,124 @@
+//! Runs of a job whose kernels another machine executes, as programs of its own.
+
+use inputs::argspec::BufferRef;
+use inputs::array::Array;
+use inputs::bind::bind;
+use inputs::elem::shortened;
+use isa::{Diagnostic, Diagnostics, SourceMap};
+use machines::{Image, Isa, LaunchMonitor, LaunchRequest, LaunchResult};
+
+use super::job::{Job, Result};
+use super::prepare::one;
+use super::report::FinalBuffer;
+
+/// What a machine made of the programs of a job's launches.
+#[derive(Clone, Debug)]
+pub struct LoweredRun {
+    /// Of each launch that was started.
+    pub launches: Vec<LaunchResult>,
+    /// All buffers.
+    pub buffers: Vec<FinalBuffer>,
+}
+
+impl Job {
+    /// Returns the program that the job runs.
+    #[must_use]
+    pub fn program(&self) -> &dyn machines::Program {
+        self.program.as_ref()
+    }
+
+    /// Runs a program of another machine in the place of each launch, with the launch's arguments
+    /// and the contents of the buffers, which go on from launch to launch. The machine's own
+    /// defaults apply but for `width`, the lanes of a group.
+    ///
+    /// # Errors
+    /// Returns diagnostics if a program does not load, or does not take the arguments.
+    pub fn run_lowered(
+        &self,
+        machine: &'static Isa,
+        programs: &[String],
+        width: Option<u64>,
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<LoweredRun> {
+        let mut arrays: Vec<(String, Array)> =
+            self.inputs().map(|(name, array)| (name.to_owned(), array.clone())).collect();
+        let mut launches = Vec::with_capacity(programs.len());
+        for (text, (_, launch)) in programs.iter().zip(&self.launches) {
+            let mut sources = SourceMap::new();
+            let file = sources.add(machine.name.to_owned(), text.as_str());
+            let mut found = Diagnostics::new();
+            let image = Image { bytes: text.as_bytes(), file };
+            let loaded = machines::load(machine, image, &[], &mut found);
+            let program = loaded.ok_or(found)?;
+            let kernels = program.kernels();
+            let kernel = inputs::kernel::choose_kernel(&kernels, None).map_err(one)?;
+            let mut context = program.context().map_err(one)?;
+            let mut addresses = Vec::with_capacity(arrays.len());
+            for (name, array) in &arrays {
+                let address = context.allocate(name, array.data());
+                addresses.push(address.map_err(|reason| no_room(name, &reason))?);
+            }
+            let mut address = |reference: &BufferRef, span| {
+                let at = arrays.iter().position(|(name, _)| *name == reference.name);
+                at.map(|at| addresses[at]).ok_or_else(|| {
+                    let name = shortened(&reference.name);
+                    Diagnostic::error("arg::reference", format!("there is no buffer `{name}`"))
+                        .at(span, "")
+                })
+            };
+            let params = bind(kernel, &launch.args, Some(launch.args_span), &mut address)?;
+            let extents = |given: Option<[u64; 3]>| match machine.has_grid {
+                true => given.unwrap_or([1; 3]),
+                false => [1; 3],
+            };
+            let request = LaunchRequest {
+                kernel: &kernel.name,
+                grid: extents(launch.grid.as_ref().map(|g| g.value)),
+                block: extents(launch.block.as_ref().map(|b| b.value)),
+                shared: 0,
+                params: &params,
+                mechanism: machine.default_mechanisms.first().copied().unwrap_or_default(),
+                warp_size: width.unwrap_or(machine.default_warp_size),
+                seed: self.seed,
+                limit: self.limit,
+                detailed: false,
+                engine: self.engine,
+                level: self.level,
+                threads: self.threads,
+                options: &[],
+            };
+            let result = context.launch(&request, monitor);
+            let result = result.map_err(|problem| {
+                one(Diagnostic::error("run::launch", problem.message))
+            })?;
+            let ended = matches!(result.end, machines::End::Done);
+            launches.push(result);
+            for ((name, array), address) in arrays.iter_mut().zip(&addresses) {
+                let data = context.read(*address, array.data().len());
+                let data = data.map_err(|reason| no_room(name, &reason))?;
+                if let Ok(read) = Array::new(array.ty(), array.shape().to_vec(), data) {
+                    *array = read;
+                }
+            }
+            if !ended {
+                break;
+            }
+        }
+        let buffer = |(name, contents)| FinalBuffer { name, contents };
+        Ok(LoweredRun { launches, buffers: arrays.into_iter().map(buffer).collect() })
+    }
+
+    /// Returns kernel, grid, block and dynamic shared memory of each launch.
+    pub fn launch_sizes(&self) -> impl Iterator<Item = (&str, [u64; 3], [u64; 3], u64)> {
+        self.launches.iter().map(|(kernel, launch)| {
+            let grid = launch.grid.as_ref().map_or([1; 3], |g| g.value);
+            let block = launch.block.as_ref().map_or([1; 3], |b| b.value);
+            (kernel.name.as_str(), grid, block, launch.shared.as_ref().map_or(0, |s| s.value))
+        })
+    }
+}
+
+fn no_room(name: &str, reason: &str) -> Diagnostics {
+    let message = format!("no room for buffer `{}`: {reason}", shortened(name));
+    one(Diagnostic::error("run::memory", message))
+}

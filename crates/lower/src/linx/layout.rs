@@ -1,0 +1,166 @@
+//! Memory of a lowered kernel: variables, shared and local memory, the frame; and what the launch
+//! makes constant.
+
+use crate::Missing;
+use ir::{Function, LocId, Module, Sreg, Symbol};
+use ir::mods::Space;
+
+/// The launch that a kernel is lowered for: the sizes stand in the block's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// CTAs in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u64,
+}
+
+impl Launch {
+    /// Threads of a CTA.
+    #[must_use]
+    pub fn threads(&self) -> u64 {
+        self.block.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
+/// Where the data section begins.
+pub(super) const DATA: u64 = 0x10_0000;
+/// Where it must end: the stack begins there.
+const END: u64 = 0x0f00_0000;
+/// Most arguments: a register each.
+pub(super) const ARGUMENTS: usize = 8;
+/// Imports of a body.
+pub(super) const IMPORTS: usize = 12;
+
+/// Places in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) launch: Launch,
+    /// Addresses of variables; of shared ones, from the start of shared memory.
+    variables: Vec<u64>,
+    locals: Vec<u64>,
+    /// Their contents, from the start of the data section.
+    pub(super) data: Vec<u8>,
+    pub(super) shared: u64,
+    pub(super) local: u64,
+    /// Bytes of local memory of a thread.
+    pub(super) local_bytes: u64,
+    pub(super) frame: u64,
+    /// Imports.
+    pub(super) shared_import: Option<usize>,
+    pub(super) frame_import: usize,
+    pub(super) zero_import: usize,
+}
+
+fn aligned(at: u64, align: u64) -> u64 {
+    at.next_multiple_of(align.max(1))
+}
+
+impl Layout {
+    pub(super) fn new(
+        module: &Module,
+        function: &Function,
+        launch: Launch,
+    ) -> Result<Self, Missing> {
+        let missing = |what: String| Missing { what, loc: function.loc };
+        let params = function.params();
+        if params.len() > ARGUMENTS {
+            return Err(missing(format!("more than {ARGUMENTS} arguments")));
+        }
+        if let Some(param) = params.iter().find(|p| p.size > 8) {
+            return Err(missing(format!("arguments of {} bytes", param.size)));
+        }
+        let mut variables = Vec::new();
+        let mut data = Vec::new();
+        let mut shared = 0;
+        for var in &module.vars {
+            let align = u64::from(var.align).max(16);
+            if var.space == Space::Shared {
+                let at = aligned(shared, align);
+                variables.push(at);
+                // Dynamic ones begin where the others end.
+                shared = if var.dynamic { at } else { at.saturating_add(var.size) };
+                continue;
+            }
+            if !var.relocs.is_empty() {
+                return Err(missing("variables that hold addresses".to_owned()));
+            }
+            let at = aligned(DATA + data.len() as u64, align);
+            if at.saturating_add(var.size) > END {
+                return Err(missing("memory for its variables".to_owned()));
+            }
+            variables.push(at);
+            data.resize((at - DATA) as usize, 0);
+            data.extend_from_slice(&var.init);
+            data.resize((at + var.size - DATA) as usize, 0);
+        }
+        let any_shared = module.vars.iter().any(|var| var.space == Space::Shared);
+        let start = aligned(DATA + data.len() as u64, 16);
+        let local = aligned(start.saturating_add(shared).saturating_add(launch.shared), 16);
+        let local_bytes = aligned(u64::from(function.frame_size()), 8);
+        let frame = aligned(local.saturating_add(local_bytes.saturating_mul(launch.threads())), 16);
+        if frame > END {
+            return Err(missing("memory for shared and local variables".to_owned()));
+        }
+        Ok(Self {
+            launch,
+            variables,
+            locals: function.locals.iter().map(|l| u64::from(l.offset)).collect(),
+            data,
+            shared: start,
+            local,
+            local_bytes,
+            frame,
+            frame_import: params.len(),
+            zero_import: params.len() + 1,
+            shared_import: any_shared.then_some(params.len() + 2),
+        })
+    }
+
+    /// The number that a symbol is in its space.
+    pub(super) fn address(&self, symbol: Symbol, offset: i64) -> Option<u64> {
+        let base = match symbol {
+            Symbol::Var(var) => *self.variables.get(var.index())?,
+            Symbol::Local(local) => *self.locals.get(local as usize)?,
+            Symbol::Param(_) | Symbol::Func(_) => return None,
+        };
+        Some(base.wrapping_add_signed(offset))
+    }
+
+    /// What a special register holds in every thread of the launch.
+    pub(super) fn constant(&self, sreg: Sreg) -> Option<u64> {
+        let Launch { grid, block, .. } = self.launch;
+        Some(u64::from(match sreg {
+            Sreg::NtidX => block[0],
+            Sreg::NtidY => block[1],
+            Sreg::NtidZ => block[2],
+            Sreg::NctaidX => grid[0],
+            Sreg::NctaidY => grid[1],
+            Sreg::NctaidZ => grid[2],
+            Sreg::TidY if block[1] == 1 => 0,
+            Sreg::TidZ if block[2] == 1 => 0,
+            Sreg::CtaidY if grid[1] == 1 => 0,
+            Sreg::CtaidZ if grid[2] == 1 => 0,
+            _ => return None,
+        }))
+    }
+
+    /// What is a special register in all instructions.
+    pub(super) fn fixed(&self, sreg: Sreg) -> Option<&'static str> {
+        let Launch { grid, block, .. } = self.launch;
+        Some(match sreg {
+            Sreg::TidX if block[1] == 1 && block[2] == 1 => "lc0",
+            Sreg::CtaidX => "lc1",
+            Sreg::CtaidY if grid[2] == 1 => "lc2",
+            _ => return None,
+        })
+    }
+
+    /// Fails if a frame of so many bytes does not fit.
+    pub(super) fn fits(&self, frame: u64) -> Result<(), Missing> {
+        let end = self.frame.saturating_add(frame);
+        let what = || format!("room for a frame of {frame} bytes");
+        if end > END { Err(Missing { what: what(), loc: LocId(0) }) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,242 @@
+//! The text: the scalar block, the header, the body, the data.
+
+use super::code::{Body, When};
+use super::layout::{IMPORTS, Layout};
+use super::queues::{Bases, GROUP_BYTES, Line, Placed, place};
+use super::{Assembly, names};
+use crate::Missing;
+use ir::module::Param;
+use ir::{Function, LocId, Module, Ty};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+
+/// Registers for imports that are not arguments.
+const REGISTERS: [&str; 13] =
+    ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3"];
+/// Lines of a body beyond which a branch on a mask may not reach its target.
+const NEAR: usize = 400;
+
+/// Writes the program.
+pub(super) fn write(
+    module: &Module,
+    function: &Function,
+    (layout, body): (&Layout, &Body),
+    line: &dyn Fn(LocId) -> Option<String>,
+) -> Result<Assembly, Missing> {
+    let mut next = layout.shared_import.unwrap_or(layout.zero_import) + 1;
+    if next > IMPORTS {
+        let what = format!("more than {IMPORTS} imports");
+        return Err(Missing { what, loc: function.loc });
+    }
+    let mut pool = Vec::new();
+    let mut constants = FxHashMap::default();
+    for (index, _) in names::constants(body) {
+        if next == IMPORTS {
+            break;
+        }
+        constants.insert(index, format!("ri{next}"));
+        pool.push(body.constants[index as usize]);
+        next += 1;
+    }
+    let stride = 8 * layout.launch.threads();
+    let bases = Bases { frame: format!("ri{}", layout.frame_import), stride, constants };
+    let placed = place(body, &bases);
+    if u64::from(placed.group_slots) * 8 > GROUP_BYTES {
+        let what = format!("room for {} masks", placed.group_slots);
+        return Err(Missing { what, loc: function.loc });
+    }
+    let frame = match placed.lane_slots + placed.group_slots {
+        0 => 0,
+        _ => GROUP_BYTES + stride * u64::from(placed.lane_slots),
+    };
+    layout.fits(frame)?;
+    let mut out = String::new();
+    header(&mut out, function, layout, &pool);
+    let comment = |loc: LocId| line(loc).or_else(|| source(module, loc));
+    let (instructions, bytes) = lines(&mut out, &comment, &placed);
+    data(&mut out, layout, frame);
+    Ok(Assembly {
+        text: out,
+        instructions,
+        bytes,
+        slots: placed.lane_slots,
+        stores: placed.stores,
+        reloads: placed.reloads,
+        masks: placed.masks,
+    })
+}
+
+/// A name that the assembler takes.
+fn identifier(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    let name: String = name.chars().map(plain).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+}
+
+fn parameter(out: &mut String, index: usize, param: &Param) {
+    let ty = match (param.ty, param.size) {
+        (Ty::F32, _) => " f32",
+        (Ty::F64, _) => " f64",
+        (_, 4) => " u32",
+        (_, 2) => " u16",
+        (_, 1) => " u8",
+        _ => "",
+    };
+    let name = identifier(&param.name);
+    let _ = writeln!(out, "        .param  {name}{ty}{:16}# a{index}, ri{index}", "");
+}
+
+fn header(out: &mut String, function: &Function, layout: &Layout, pool: &[u64]) {
+    let launch = layout.launch;
+    let [gx, gy, gz] = launch.grid;
+    let [bx, by, bz] = launch.block;
+    let _ = writeln!(
+        out,
+        "# {} for LinxISA v0.4: grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz}",
+        function.name
+    );
+    for (index, param) in function.params().iter().enumerate() {
+        parameter(out, index, param);
+    }
+    let _ = writeln!(out, "_start: C.BSTART.STD");
+    let mut imports: Vec<String> = (0..function.params().len()).map(|i| format!("a{i}")).collect();
+    let mut registers = REGISTERS.iter();
+    let mut bind = |out: &mut String, value: u64, what: &str| {
+        let Some(register) = registers.next() else { return };
+        set(out, register, value, &format!("ri{}: {what}", imports.len()));
+        imports.push((*register).to_owned());
+    };
+    bind(out, layout.frame, "the frame");
+    bind(out, 0, "the base of addresses");
+    if layout.shared_import.is_some() {
+        bind(out, layout.shared, "shared memory");
+    }
+    for &value in pool {
+        bind(out, value, "a constant");
+    }
+    // Counts beyond the immediate's 17 bits come from a register that no import needs any more.
+    let sizes = [launch.threads(), u64::from(gx), u64::from(gy) * u64::from(gz)];
+    let mut dims = Vec::new();
+    for (index, &size) in sizes.iter().enumerate() {
+        if size >= 1 << 17 {
+            let register = ["ra", "a7", "a6"][index];
+            set(out, register, size, "a bound");
+            dims.push(format!("        B.DIM   {register}, 0, ->lb{index}"));
+        } else {
+            dims.push(format!("        B.DIM   zero, {size}, ->lb{index}"));
+        }
+    }
+    let _ = writeln!(out, "        BSTART.MSEQ 0\n        B.TEXT  body");
+    for three in imports.chunks(3) {
+        let _ = writeln!(out, "        B.IOR   [{}],[]", three.join(","));
+    }
+    for dim in dims {
+        let _ = writeln!(out, "{dim}");
+    }
+    let _ = writeln!(out, "        C.BSTART.STD\n        c.movi  0, ->a0\n        ebreak  0\n");
+}
+
+/// A register's value.
+fn set(out: &mut String, register: &str, value: u64, what: &str) {
+    let _ = match value {
+        0 => writeln!(out, "        c.movi  0, ->{register}{:16}# {what}", ""),
+        _ if value >> 32 == 0 => {
+            writeln!(out, "        hl.liu  {value:#x}, ->{register}{:8}# {what}", "")
+        }
+        _ => writeln!(
+            out,
+            "        hl.liu  {:#x}, ->t\n        hl.liu  {:#x}, ->t\n        slli    t#1, 32, ->t\n        or      t#1, t#3, ->{register}{:8}# {what}",
+            value & 0xffff_ffff,
+            value >> 32,
+            ""
+        ),
+    };
+}
+
+/// Bytes of an instruction, by its text.
+fn bytes(text: &str) -> u64 {
+    match text {
+        _ if text.starts_with("v.") => 8,
+        _ if text.starts_with("hl.") => 6,
+        _ => 4,
+    }
+}
+
+/// The body's lines; returns how many instructions and bytes they are.
+fn lines(
+    out: &mut String,
+    comment: &dyn Fn(LocId) -> Option<String>,
+    placed: &Placed,
+) -> (usize, u64) {
+    let far = placed.lines.len() > NEAR;
+    let (mut count, mut size) = (0, 0);
+    let (mut at, mut said) = (LocId(0), String::new());
+    let _ = writeln!(out, "body:");
+    for line in &placed.lines {
+        let text = match line {
+            Line::Label(id, name) => {
+                let _ = writeln!(out, "L{id}:    # {name}");
+                continue;
+            }
+            Line::Code(text, loc) => {
+                if *loc != at && *loc != LocId(0) {
+                    at = *loc;
+                    let text = comment(at).unwrap_or_default();
+                    if !text.is_empty() && text != said {
+                        let _ = writeln!(out, "        # {text}");
+                        said = text;
+                    }
+                }
+                text.clone()
+            }
+            Line::Branch(when, tested, to) => {
+                let over = match (when, far) {
+                    (When::Empty(_), true) => Some("b.ne"),
+                    (When::Filled(_), true) => Some("b.eq"),
+                    _ => None,
+                };
+                if let Some(name) = over {
+                    let _ = writeln!(out, "        {name}    {tested}, zero, .+8");
+                    (count, size) = (count + 1, size + 4);
+                }
+                match when {
+                    When::Always => format!("j       L{to}"),
+                    When::NoLane => format!("b.z     L{to}"),
+                    When::AnyLane => format!("b.nz    L{to}"),
+                    When::Empty(_) | When::Filled(_) if far => format!("j       L{to}"),
+                    When::Empty(_) => format!("b.eq    {tested}, zero, L{to}"),
+                    When::Filled(_) => format!("b.ne    {tested}, zero, L{to}"),
+                }
+            }
+        };
+        (count, size) = (count + 1, size + bytes(&text));
+        let _ = writeln!(out, "        {text}");
+    }
+    let _ = writeln!(out, "        C.BSTOP");
+    (count + 1, size + 2)
+}
+
+/// The line of the source, by the line table.
+fn source(module: &Module, loc: LocId) -> Option<String> {
+    let line = module.loc(loc).line.as_ref()?;
+    let file = module.files.get(line.file as usize).map_or("", String::as_str);
+    let file = file.rsplit('/').next().unwrap_or(file);
+    Some(format!("{file}:{}", line.line))
+}
+
+fn data(out: &mut String, layout: &Layout, frame: u64) {
+    let end = layout.frame + frame;
+    let start = super::layout::DATA;
+    if end == start {
+        return;
+    }
+    let _ = writeln!(out, "\n        .data");
+    for bytes in layout.data.chunks(16) {
+        let words: Vec<String> = bytes.iter().map(|b| format!("{b:#x}")).collect();
+        let _ = writeln!(out, "        .byte   {}", words.join(", "));
+    }
+    let rest = end - start - layout.data.len() as u64;
+    if rest > 0 {
+        let _ = writeln!(out, "        .space  {rest}{:8}# shared and local memory, the frame", "");
+    }
+}

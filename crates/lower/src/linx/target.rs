@@ -1,0 +1,60 @@
+//! What the lowering takes as it is.
+
+use crate::legal::Target;
+use ir::mods::{Flags, Rounding};
+use ir::op::Class;
+use ir::{Inst, Op, Ty};
+
+/// LinxISA: cells of 64 bits a lane, integers of 8 to 64 bits, IEEE 754 formats of 16 to 64.
+pub const TARGET: Target = Target { has };
+
+/// Whether a type is an integer, or plain bits, that a cell holds.
+pub(super) fn integer(ty: Ty) -> bool {
+    use Ty::{B8, B16, B32, B64, S8, S16, S32, S64, U8, U16, U32, U64};
+    matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64 | B8 | B16 | B32 | B64)
+}
+
+/// Whether a type is a float that the machine computes with.
+pub(super) fn float(ty: Ty) -> bool {
+    matches!(ty, Ty::F16 | Ty::F32 | Ty::F64)
+}
+
+fn has(inst: &Inst) -> bool {
+    let ty = inst.ty.unwrap_or(Ty::B32);
+    if inst.op.info().class != Class::Compute {
+        return true;
+    }
+    if inst.mods.flags != Flags::NONE || inst.mods.precision.is_some() {
+        return false;
+    }
+    let nearest = matches!(inst.mods.rounding, None | Some(Rounding::Rn));
+    let whole = integer(ty);
+    match inst.op {
+        Op::Mov | Op::Selp | Op::Sreg | Op::Pack | Op::Unpack | Op::CvtaTo | Op::CvtaFrom => true,
+        Op::And | Op::Or | Op::Xor | Op::Not | Op::AndNot => true,
+        Op::Setp => whole || float(ty),
+        Op::Add | Op::Sub | Op::Mul if float(ty) => nearest,
+        Op::Fma | Op::Div | Op::Rcp | Op::Sqrt if float(ty) => nearest && ty != Ty::F16,
+        Op::Neg | Op::Abs => whole || float(ty),
+        Op::Min | Op::Max => (whole || float(ty)) && inst.operands.len() == 2,
+        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Cnot | Op::Shl | Op::Shr => whole,
+        Op::MulHi | Op::MulWide | Op::MadWide | Op::Div | Op::Rem | Op::Popc | Op::Clz => whole,
+        Op::Cvt => convert(inst, ty, nearest),
+        _ => false,
+    }
+}
+
+fn convert(inst: &Inst, ty: Ty, nearest: bool) -> bool {
+    let from = inst.ty2.unwrap_or(Ty::B32);
+    let truncates = matches!(inst.mods.rounding, Some(Rounding::Rzi | Rounding::Rz));
+    if inst.operands.len() != 1 {
+        return false;
+    }
+    match (integer(ty), integer(from)) {
+        (true, true) => true,
+        (false, true) => float(ty) && nearest,
+        // A NaN is 0 on the machine, and in 64 bits another value in PTX.
+        (true, false) => float(from) && truncates && ty.bits() == 32,
+        (false, false) => float(ty) && float(from) && ty != from && nearest,
+    }
+}
