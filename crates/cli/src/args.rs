@@ -599,6 +599,14 @@ pub(crate) struct Compare {
     /// of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+    /// Compare machines instead of mechanisms: those that the kernel is lowered to, as in
+    /// ptx,linx,prf
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        conflicts_with_all = ["mechanisms", "warp_size", "axes", "profiles", "jobs"]
+    )]
+    pub(crate) machines: Option<String>,
     /// A machine's option to vary, with its values (all that there are, if none is named); repeat
     /// it for combinations
     #[arg(long = "axis", value_name = "NAME[=V,V,..]")]

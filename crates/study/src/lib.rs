@@ -4,8 +4,8 @@
 pub mod checks;
 pub mod divergence;
 pub mod html;
-pub mod machines;
 pub mod lowering;
+pub mod machines;
 pub mod predicate;
 pub mod probes;
 mod slot_columns;

@@ -3,6 +3,7 @@
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use study::divergence::{self, Comparison, Plan};
 use study::html::{self, PageData};
+use study::machines::MachineComparison;
 
 use super::target::{Ready, ready, writable, write};
 use crate::args::Compare;
@@ -12,6 +13,9 @@ use crate::progress::ProgressMonitor;
 /// Compares mechanisms, warp sizes and settings on a target.
 pub(crate) fn compare(args: &Compare, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
+    if args.machines.is_some() {
+        return machines(args, &mut sources, out);
+    }
     match run(args, &mut sources, out) {
         Ok(Some(comparison)) if comparison.sound() => Exit::Ok,
         Ok(Some(_)) => Exit::Unmet,
@@ -127,6 +131,78 @@ fn run(
     }
     if table {
         out.text(&divergence::to_text(&comparison));
+    }
+    Ok(Some(comparison))
+}
+
+/// Compares machines.
+fn machines(args: &Compare, sources: &mut SourceMap, out: &mut Out) -> Exit {
+    match run_machines(args, sources, out) {
+        Ok(Some(comparison)) if comparison.sound() => Exit::Ok,
+        Ok(Some(_)) => Exit::Unmet,
+        Ok(None) => {
+            out.note("interrupted\n");
+            Exit::Interrupted
+        }
+        Err(found) => {
+            out.findings(&found, sources);
+            Exit::Usage
+        }
+    }
+}
+
+fn run_machines(
+    args: &Compare,
+    sources: &mut SourceMap,
+    out: &mut Out,
+) -> Result<Option<MachineComparison>, Diagnostics> {
+    let more = [("machines", &args.machines), ("json", &args.json), ("html", &args.html)];
+    let Ready { job, extra } = ready("compare", &args.target, &more, sources)?;
+    let mut words = extra.into_iter();
+    let (list, json, html) =
+        (words.next().flatten(), words.next().flatten(), words.next().flatten());
+    let mut found = Diagnostics::new();
+    let named =
+        list.map(|word| study::machines::machines_named(job.machine(), &word.value, word.span));
+    let machines = named.transpose().unwrap_or_else(|finding| {
+        found.push(finding);
+        None
+    });
+    for word in [&json, &html].into_iter().flatten() {
+        if let Err(finding) = writable(&word.value, word.span) {
+            found.push(finding);
+        }
+    }
+    if let (Some(a), Some(b)) = (&json, &html)
+        && a.value == b.value
+    {
+        let finding = Diagnostic::error("cli::conflict", "--json and --html name the same place");
+        found.push(finding.at(b.span, "").help("give one of them a file of its own"));
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    let mut bar = ProgressMonitor::new();
+    let compared = study::machines::compare(&job, &machines.unwrap_or_default(), &mut bar)?;
+    drop(bar);
+    let Some(comparison) = compared else { return Ok(None) };
+    let mut reports = Vec::new();
+    if let Some(word) = json {
+        reports.push((word, format!("{:#}\n", study::machines::to_json(&comparison))));
+    }
+    if let Some(word) = html {
+        reports.push((word, study::machines::to_html(&comparison)));
+    }
+    let table = reports.iter().all(|(word, _)| word.value != "-");
+    for (word, text) in reports {
+        if word.value == "-" {
+            out.text(&text);
+        } else {
+            write(&word.value, word.span, &text)?;
+        }
+    }
+    if table {
+        out.text(&study::machines::to_text(&comparison));
     }
     Ok(Some(comparison))
 }

@@ -4,6 +4,7 @@ use inputs::argspec::BufferRef;
 use inputs::array::Array;
 use inputs::bind::bind;
 use inputs::elem::shortened;
+use inputs::kernel::{KernelInfo, ParamInfo};
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use machines::{Image, Isa, LaunchMonitor, LaunchRequest, LaunchResult};
 
@@ -43,7 +44,7 @@ impl Job {
         let mut arrays: Vec<(String, Array)> =
             self.inputs().map(|(name, array)| (name.to_owned(), array.clone())).collect();
         let mut launches = Vec::with_capacity(programs.len());
-        for (text, (_, launch)) in programs.iter().zip(&self.launches) {
+        for (text, (source, launch)) in programs.iter().zip(&self.launches) {
             let mut sources = SourceMap::new();
             let file = sources.add(machine.name.to_owned(), text.as_str());
             let mut found = Diagnostics::new();
@@ -66,9 +67,11 @@ impl Job {
                         .at(span, "")
                 })
             };
-            let params = bind(kernel, &launch.args, Some(launch.args_span), &mut address)?;
+            let given = bind(source, &launch.args, Some(launch.args_span), &mut address)?;
+            let params = arguments(source, kernel, &given)?;
+            // A lowered kernel numbers threads and CTAs over all dimensions.
             let extents = |given: Option<[u64; 3]>| match machine.has_grid {
-                true => given.unwrap_or([1; 3]),
+                true => [given.unwrap_or([1; 3]).iter().product(), 1, 1],
                 false => [1; 3],
             };
             let request = LaunchRequest {
@@ -88,9 +91,8 @@ impl Job {
                 options: &[],
             };
             let result = context.launch(&request, monitor);
-            let result = result.map_err(|problem| {
-                one(Diagnostic::error("run::launch", problem.message))
-            })?;
+            let result =
+                result.map_err(|problem| one(Diagnostic::error("run::launch", problem.message)))?;
             let ended = matches!(result.end, machines::End::Done);
             launches.push(result);
             for ((name, array), address) in arrays.iter_mut().zip(&addresses) {
@@ -116,6 +118,38 @@ impl Job {
             (kernel.name.as_str(), grid, block, launch.shared.as_ref().map_or(0, |s| s.value))
         })
     }
+}
+
+/// The parameter block of a lowered kernel: its parameters are those of its source in order, or
+/// words of them, named by the parameter and the number of the word.
+fn arguments(source: &KernelInfo, kernel: &KernelInfo, given: &[u8]) -> Result<Vec<u8>> {
+    let same = source.params.len() == kernel.params.len();
+    let end = kernel.params.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    let mut block = vec![0; end as usize];
+    for (index, param) in kernel.params.iter().enumerate() {
+        let word = |p: &&ParamInfo| {
+            let number = param.name.strip_prefix(&p.name)?.strip_prefix('_')?;
+            Some(4 * number.parse::<u64>().ok()?)
+        };
+        let found = match source.params.get(index).filter(|_| same) {
+            Some(whole) => Some((whole, 0)),
+            None => source.params.iter().find_map(|p| {
+                if p.name == param.name { Some((p, 0)) } else { word(&p).map(|at| (p, at)) }
+            }),
+        };
+        let Some((from, at)) = found else {
+            let message = format!("there is no argument for `{}`", shortened(&param.name));
+            return Err(one(Diagnostic::error("run::launch", message)));
+        };
+        let size = from.size.saturating_sub(at).min(param.size) as usize;
+        let (start, to) = ((from.offset + at) as usize, param.offset as usize);
+        if let (Some(from), Some(to)) =
+            (given.get(start..start + size), block.get_mut(to..to + size))
+        {
+            to.copy_from_slice(from);
+        }
+    }
+    Ok(block)
 }
 
 fn no_room(name: &str, reason: &str) -> Diagnostics {

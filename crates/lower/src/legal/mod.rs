@@ -53,13 +53,11 @@ pub fn legalise(
     kernel: FuncId,
     target: Target,
 ) -> Result<VerifiedModule, Missing> {
-    rewrite(module, kernel, |function| {
-        ops::legal(words::words(function, module)?, target)
-    })
+    rewrite(module, kernel, |function| ops::legal(words::words(function, module)?, target))
 }
 
 /// The same for a target with registers of 64 bits, which takes values of all widths as they are:
-/// the second stage alone.
+/// calls are inlined, then comes the second stage alone.
 ///
 /// # Errors
 /// As [`legalise`].
@@ -68,7 +66,9 @@ pub fn legalise_wide(
     kernel: FuncId,
     target: Target,
 ) -> Result<VerifiedModule, Missing> {
-    rewrite(module, kernel, |function| ops::legal(function.clone(), target))
+    let mut alone: Module = (**module).clone();
+    alone.functions[kernel.index()] = inline::inline(module, kernel)?;
+    rewrite(&verified(alone)?, kernel, |function| ops::legal(function.clone(), target))
 }
 
 fn rewrite(

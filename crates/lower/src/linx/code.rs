@@ -84,6 +84,8 @@ pub(super) enum When {
 pub(super) struct Body {
     pub(super) items: Vec<Item>,
     pub(super) constants: Vec<u64>,
+    /// The body is entered again behind barriers: what its end leaves in the frame is read.
+    pub(super) again: bool,
     /// Registers of lanes and groups that are taken.
     pub(super) lanes: u32,
     pub(super) groups: u32,

@@ -73,6 +73,15 @@ impl Select<'_> {
         let Some(&Operand::Sreg(sreg)) = inst.operands.first() else {
             return Err(self.missing("such special register"));
         };
+        if let Some(name) = self.layout.fixed(sreg) {
+            self.op_imm("v.addi", (Src::Fixed(name), "uw"), 0, to);
+            return Ok(());
+        }
+        if let Some(value) = self.layout.constant(sreg) {
+            let value = self.constant(value);
+            self.op_imm("v.addi", (value, "ud"), 0, to);
+            return Ok(());
+        }
         let [x, y, _] = self.layout.launch.block.map(u64::from);
         let lane = (Src::fixed("lc0"), "uw");
         match sreg {
@@ -87,7 +96,6 @@ impl Select<'_> {
             }
             Sreg::LaneId => self.op_imm("v.andi", lane, 31, to),
             Sreg::WarpId => self.op_imm("v.srli", lane, 5, to),
-            Sreg::CtaidX => self.op_imm("v.addi", (Src::fixed("lc1"), "uw"), 0, to),
             Sreg::CtaidY => {
                 let rows = u64::from(self.layout.launch.grid[1]);
                 self.remainder((Src::fixed("lc2"), "uw"), rows, to);
@@ -98,11 +106,7 @@ impl Select<'_> {
                 self.op_imm("v.addi", (planes, "uw"), 0, to);
             }
             other => {
-                let Some(value) = self.layout.constant(other) else {
-                    return Err(self.missing(format!("special register `{}`", other.name())));
-                };
-                let value = self.constant(value);
-                self.op_imm("v.addi", (value, "ud"), 0, to);
+                return Err(self.missing(format!("special register `{}`", other.name())));
             }
         }
         Ok(())
@@ -271,8 +275,11 @@ impl Select<'_> {
         let carry = up(self, &low);
         let first =
             self.temp("v.madd", &[(ah.clone(), "uw"), (b.clone(), "uw"), (carry, "ud")], 'd');
-        let second =
-            self.temp("v.madd", &[(a.clone(), "uw"), (bh.clone(), "uw"), (first.clone(), "uw")], 'd');
+        let second = self.temp(
+            "v.madd",
+            &[(a.clone(), "uw"), (bh.clone(), "uw"), (first.clone(), "uw")],
+            'd',
+        );
         let (x, y) = (up(self, &first), up(self, &second));
         let sum = self.temp("v.madd", &[(ah, "uw"), (bh, "uw"), (x, "ud")], 'd');
         if !is_signed {
@@ -420,9 +427,7 @@ impl Select<'_> {
         let part = inst.ty2.unwrap_or(Ty::B32);
         let mut a = self.arg(inst, 0, ty.bits())?;
         // A result may be the operand.
-        let overwritten = |r: &Option<Reg>| {
-            matches!((r, &a), (Some(Reg::Lane(reg)), Src::Val(val)) if Val::Lane(reg.0) == *val)
-        };
+        let overwritten = |r: &Option<Reg>| matches!((r, &a), (Some(Reg::Lane(reg)), Src::Val(val)) if Val::Lane(reg.0) == *val);
         if inst.results.iter().any(overwritten) {
             a = self.temp_imm("v.addi", (a, plain(ty)), 0, 'd');
         }
@@ -531,14 +536,7 @@ impl Select<'_> {
         Ok(Compare { text: text(name), opposite: Some(text(opposite)), sources })
     }
 
-    fn compare_floats(
-        &mut self,
-        cmp: Cmp,
-        ty: Ty,
-        a: Src,
-        b: Src,
-        to: To,
-    ) -> Result<(), Missing> {
+    fn compare_floats(&mut self, cmp: Cmp, ty: Ty, a: Src, b: Src, to: To) -> Result<(), Missing> {
         let kind = of(ty);
         let (a, b) = ((a, kind), (b, kind));
         let (name, first, second, not) = match cmp {

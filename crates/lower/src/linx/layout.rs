@@ -2,27 +2,9 @@
 //! makes constant.
 
 use crate::Missing;
-use ir::{Function, LocId, Module, Sreg, Symbol};
+use crate::legal::Launch;
 use ir::mods::Space;
-
-/// The launch that a kernel is lowered for: the sizes stand in the block's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// CTAs in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA in x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared: u64,
-}
-
-impl Launch {
-    /// Threads of a CTA.
-    #[must_use]
-    pub fn threads(&self) -> u64 {
-        self.block.iter().map(|&n| u64::from(n)).product()
-    }
-}
+use ir::{Function, LocId, Module, Op, Sreg, Symbol};
 
 /// Where the data section begins.
 pub(super) const DATA: u64 = 0x10_0000;
@@ -51,6 +33,12 @@ pub(super) struct Layout {
     pub(super) shared_import: Option<usize>,
     pub(super) frame_import: usize,
     pub(super) zero_import: usize,
+    /// If the kernel has barriers: the import that says behind which of them a body begins, and
+    /// those that are the CTA in x, y, z.
+    pub(super) phase_import: Option<usize>,
+    cta_imports: [Option<usize>; 3],
+    /// The first import that is free.
+    pub(super) free_import: usize,
 }
 
 fn aligned(at: u64, align: u64) -> u64 {
@@ -97,12 +85,25 @@ impl Layout {
         }
         let any_shared = module.vars.iter().any(|var| var.space == Space::Shared);
         let start = aligned(DATA + data.len() as u64, 16);
-        let local = aligned(start.saturating_add(shared).saturating_add(launch.shared), 16);
+        let local = aligned(start.saturating_add(shared).saturating_add(launch.shared.into()), 16);
         let local_bytes = aligned(u64::from(function.frame_size()), 8);
-        let frame = aligned(local.saturating_add(local_bytes.saturating_mul(launch.threads())), 16);
+        let frame = aligned(
+            local.saturating_add(local_bytes.saturating_mul(u64::from(launch.threads()))),
+            16,
+        );
         if frame > END {
             return Err(missing("memory for shared and local variables".to_owned()));
         }
+        let bar = |inst: &ir::Inst| inst.op == Op::Bar;
+        let barriers = function.blocks.iter().any(|block| block.insts.iter().any(bar));
+        let mut next = params.len() + 2;
+        let mut import = |wanted: bool| {
+            next += usize::from(wanted);
+            wanted.then_some(next - 1)
+        };
+        let shared_import = import(any_shared);
+        let phase_import = import(barriers);
+        let cta_imports = launch.grid.map(|size| import(barriers && size > 1));
         Ok(Self {
             launch,
             variables,
@@ -114,7 +115,10 @@ impl Layout {
             frame,
             frame_import: params.len(),
             zero_import: params.len() + 1,
-            shared_import: any_shared.then_some(params.len() + 2),
+            shared_import,
+            phase_import,
+            cta_imports,
+            free_import: next,
         })
     }
 
@@ -140,6 +144,7 @@ impl Layout {
             Sreg::NctaidZ => grid[2],
             Sreg::TidY if block[1] == 1 => 0,
             Sreg::TidZ if block[2] == 1 => 0,
+            Sreg::CtaidX if grid[0] == 1 => 0,
             Sreg::CtaidY if grid[1] == 1 => 0,
             Sreg::CtaidZ if grid[2] == 1 => 0,
             _ => return None,
@@ -147,14 +152,18 @@ impl Layout {
     }
 
     /// What is a special register in all instructions.
-    pub(super) fn fixed(&self, sreg: Sreg) -> Option<&'static str> {
+    pub(super) fn fixed(&self, sreg: Sreg) -> Option<String> {
         let Launch { grid, block, .. } = self.launch;
-        Some(match sreg {
-            Sreg::TidX if block[1] == 1 && block[2] == 1 => "lc0",
-            Sreg::CtaidX => "lc1",
-            Sreg::CtaidY if grid[2] == 1 => "lc2",
-            _ => return None,
-        })
+        let [x, y, z] = self.cta_imports.map(|import| import.map(|n| format!("ri{n}")));
+        match sreg {
+            Sreg::TidX if block[1] == 1 && block[2] == 1 => Some("lc0".to_owned()),
+            Sreg::CtaidX if self.phase_import.is_some() => x,
+            Sreg::CtaidY if self.phase_import.is_some() => y,
+            Sreg::CtaidZ if self.phase_import.is_some() => z,
+            Sreg::CtaidX => Some("lc1".to_owned()),
+            Sreg::CtaidY if grid[2] == 1 => Some("lc2".to_owned()),
+            _ => None,
+        }
     }
 
     /// Fails if a frame of so many bytes does not fit.

@@ -16,7 +16,7 @@ impl Select<'_> {
             }
             Op::ExecWrite => match inst.operands.first() {
                 Some(Operand::Reg(Reg::Warp(reg))) => self.restore_any(Val::Group(reg.0)),
-                _ => self.to_mask("v.addi zero.ud, 0", &[], Mask::Narrowed),
+                _ => self.set_mask("v.addi zero.ud, 0", &[], Mask::Narrowed),
             },
             Op::ExecAndSave => {
                 let to = self.mask_to(inst)?;
@@ -26,9 +26,9 @@ impl Select<'_> {
             Op::ExecAndNot => self.narrow(self.pred(inst, true)?)?,
             Op::ExecXor => {
                 let saved = self.mask(inst, 0)?;
-                self.to_mask("v.and {0}, p.ud.not", &[saved], Mask::Within(saved));
+                self.set_mask("v.and {0}, p.ud.not", &[saved], Mask::Within(saved));
                 if let Some(alive) = self.alive {
-                    self.to_mask("v.and p.ud, {0}", &[alive], Mask::Narrowed);
+                    self.set_mask("v.and p.ud, {0}", &[alive], Mask::Narrowed);
                 }
             }
             Op::ExecOr => {
@@ -40,7 +40,7 @@ impl Select<'_> {
                 let all = self.save();
                 self.narrow(self.pred(inst, false)?)?;
                 self.save_to(to);
-                self.to_mask("v.addi {0}, 0", &[all], Mask::Restored(all));
+                self.set_mask("v.addi {0}, 0", &[all], Mask::Restored(all));
             }
             _ if inst.ty == Some(Ty::Mask) => self.mask_arithmetic(inst)?,
             _ => return Err(self.missing(format!("operation `{}`", inst.op.name()))),
@@ -50,8 +50,8 @@ impl Select<'_> {
 
     fn restore_any(&mut self, mask: Val) {
         match self.alive {
-            None => self.to_mask("v.addi {0}, 0", &[mask], Mask::Within(mask)),
-            Some(alive) => self.to_mask("v.and {0}, {1}", &[mask, alive], Mask::Within(mask)),
+            None => self.set_mask("v.addi {0}, 0", &[mask], Mask::Within(mask)),
+            Some(alive) => self.set_mask("v.and {0}, {1}", &[mask, alive], Mask::Within(mask)),
         }
     }
 
@@ -138,13 +138,13 @@ impl Select<'_> {
         let ends = (Src::Val(alive), "ud");
         if self.alias.get(&guard.pred) == Some(&Alias::Constant(1)) && !guard.negated {
             self.group("v.and {0}, p.ud.not", &[ends], alive);
-            self.to_mask("v.addi zero.ud, 0", &[], Mask::Narrowed);
+            self.set_mask("v.addi zero.ud, 0", &[], Mask::Narrowed);
             return Ok(());
         }
         let all = self.save();
         self.narrow(guard)?;
         self.group("v.and {0}, p.ud.not", &[ends], alive);
-        self.to_mask("v.and {0}, p.ud.not", &[all], Mask::Within(all));
+        self.set_mask("v.and {0}, p.ud.not", &[all], Mask::Within(all));
         Ok(())
     }
 }

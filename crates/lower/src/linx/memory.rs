@@ -10,7 +10,6 @@ use crate::Missing;
 use ir::mods::{AtomOp, Flag, Order, Space};
 use ir::{Inst, LaneReg, Op, Operand, Reg, Symbol, Ty};
 
-
 /// An address.
 struct Place {
     /// The import.
@@ -90,7 +89,11 @@ impl Select<'_> {
         let bits = self.address_bits(&operand);
         if space == Space::Local {
             let index = self.local(&operand, bits)?;
-            return self.with_offset(Place { base, index: Some((index, "ud", 0)), offset: inst.offset });
+            return self.with_offset(Place {
+                base,
+                index: Some((index, "ud", 0)),
+                offset: inst.offset,
+            });
         }
         if let Some(value) = self.known(&operand, 64) {
             return Ok(Place { base, index: None, offset: inst.offset.wrapping_add(value as i64) });
@@ -118,11 +121,9 @@ impl Select<'_> {
             Part::Sum(base, lane) => {
                 Some(Place { base: base.clone(), index: Some(scaled(*lane)), offset: 0 })
             }
-            Part::Scaled(..) if self.layout.zero_import < super::layout::IMPORTS => Some(Place {
-                base: zero.to_owned(),
-                index: Some(scaled(reg)),
-                offset: 0,
-            }),
+            Part::Scaled(..) if self.layout.zero_import < super::layout::IMPORTS => {
+                Some(Place { base: zero.to_owned(), index: Some(scaled(reg)), offset: 0 })
+            }
             Part::Scaled(..) => None,
         }
     }
@@ -161,7 +162,8 @@ impl Select<'_> {
         let address = self.src(operand, bits)?;
         let start = self.constant(self.layout.local);
         let size = self.constant(self.layout.local_bytes);
-        let own = self.temp("v.madd", &[(Src::fixed("lc0"), "ud"), (size, "ud"), (start, "ud")], 'd');
+        let own =
+            self.temp("v.madd", &[(Src::fixed("lc0"), "ud"), (size, "ud"), (start, "ud")], 'd');
         Ok(self.temp("v.add", &[(own, "ud"), (address, suffix(bits, false))], 'd'))
     }
 
@@ -192,10 +194,8 @@ impl Select<'_> {
     fn access(&mut self, inst: &Inst) -> Result<(), Missing> {
         let ty = inst.ty.unwrap_or(Ty::B32);
         let space = inst.mods.space.unwrap_or(Space::Generic);
-        let ordered = !matches!(
-            inst.mods.order,
-            None | Some(Order::Weak | Order::Relaxed | Order::Volatile)
-        );
+        let ordered =
+            !matches!(inst.mods.order, None | Some(Order::Weak | Order::Relaxed | Order::Volatile));
         if ordered {
             return Err(self.missing("accesses that wait for other groups"));
         }
@@ -225,12 +225,12 @@ impl Select<'_> {
             if overwrites {
                 return Err(self.missing("load of several values that overwrites its address"));
             }
-            self.load(place, ty, (val, width));
+            self.load(&place, ty, (val, width));
         }
         Ok(())
     }
 
-    fn load(&mut self, place: Place, ty: Ty, to: To) {
+    fn load(&mut self, place: &Place, ty: Ty, to: To) {
         let size = match (ty.bits(), ty.is_signed()) {
             (64, _) => "d",
             (32, true) => "w",
@@ -240,7 +240,7 @@ impl Select<'_> {
             (_, true) => "b",
             _ => "bu",
         };
-        let (text, sources) = address(&place, ty, &format!("v.l{size}"));
+        let (text, sources) = address(place, ty, &format!("v.l{size}"));
         self.text(text, &sources, Some(to));
         // A load may fault, as the kernel's would.
         if let Some(Item::Inst(inst)) = self.body.items.last_mut() {
@@ -363,12 +363,16 @@ impl Select<'_> {
         self.body.items.push(Item::Label(next, "one lane".to_owned()));
         let lowest = self.body.group();
         self.group("v.sub zero.ud, {0}", &[(Src::Val(rest), "ud")], lowest);
-        self.to_mask("v.and {0}, {1}", &[rest, lowest], Mask::Within(rest));
+        self.set_mask("v.and {0}, {1}", &[rest, lowest], Mask::Within(rest));
         let zero = format!("ri{}", self.layout.zero_import);
         let old = self.body.lane();
         let wide = if bits == 64 { "d" } else { "wu" };
         let width = letter(bits);
-        self.text(format!("v.l{wide}.brg [{zero}, {{0}}]"), &[(at.clone(), "ud")], Some((old, width)));
+        self.text(
+            format!("v.l{wide}.brg [{zero}, {{0}}]"),
+            &[(at.clone(), "ud")],
+            Some((old, width)),
+        );
         let old = Src::Val(old);
         let new = match op {
             AtomOp::Exch => value,
@@ -391,7 +395,8 @@ impl Select<'_> {
             }
             AtomOp::Dec => {
                 let first = self.temp_imm("v.cmp.eqi", (old.clone(), kind), 0, 'b');
-                let above = self.temp("v.cmp.ltu", &[(value.clone(), kind), (old.clone(), kind)], 'b');
+                let above =
+                    self.temp("v.cmp.ltu", &[(value.clone(), kind), (old.clone(), kind)], 'b');
                 let wraps = self.temp("v.or", &[(first, "ub"), (above, "ub")], 'b');
                 let less = self.temp_imm("v.subi", (old.clone(), kind), 1, width);
                 self.temp("v.csel", &[(wraps, "ub"), (value, kind), (less, kind)], width)
@@ -409,9 +414,9 @@ impl Select<'_> {
         }
         // What remains of the lanes.
         self.group("v.and {0}, p.ud.not", &[(Src::Val(rest), "ud")], rest);
-        self.to_mask("v.addi {0}, 0", &[rest], Mask::Any);
+        self.set_mask("v.addi {0}, 0", &[rest], Mask::Any);
         self.body.items.push(Item::Branch(When::AnyLane, next));
-        self.to_mask("v.addi {0}, 0", &[all], Mask::Restored(all));
+        self.set_mask("v.addi {0}, 0", &[all], Mask::Restored(all));
         Ok(())
     }
 }

@@ -14,8 +14,10 @@
 //!   launch stand in the header and are constants of the body;
 //! - arguments are imports, then come the frame's address, zero (the base of accesses at addresses
 //!   of lanes), shared memory, and the constants that are used most;
+//! - a body with barriers is run for one CTA after the other, and ends at each barrier;
 //! - groups run in order (MSEQ), for they share the frame, and in it a group stands alone.
 
+mod barriers;
 mod code;
 mod compute;
 mod layout;
@@ -28,7 +30,7 @@ mod regions;
 mod select;
 mod target;
 
-use crate::legal::legalise_wide;
+use crate::legal::{Launch, legalise_wide};
 use crate::{Missing, Refused};
 use code::{Body, Item, Val};
 use flow::passes::exec_mask::{Options, exec_mask};
@@ -38,7 +40,6 @@ use layout::Layout;
 use rustc_hash::{FxHashMap, FxHashSet};
 use select::Select;
 
-pub use layout::Launch;
 pub use target::TARGET;
 
 /// A program for the machine.
@@ -105,9 +106,16 @@ fn body(
         compares: FxHashMap::default(),
         parts: FxHashMap::default(),
         alive: None,
+        barriers: None,
         labels: blocks.len() as u32 + 1,
         loc: function.loc,
     };
+    let end = blocks.len() as u32;
+    let bar = |inst: &&ir::Inst| inst.op == ir::Op::Bar;
+    let bars = blocks.iter().flat_map(|block| &block.insts).filter(bar).count();
+    if bars > 0 {
+        select.enter_again(bars, function.warp_regs.len() as u32, end);
+    }
     let early = |kind: &TermKind| matches!(kind, TermKind::Ret(Some(_)) | TermKind::Exit(Some(_)));
     if blocks.iter().any(|block| early(&block.term.kind)) {
         select.alive = Some(select.save());
@@ -119,7 +127,6 @@ fn body(
     }
     let targets: FxHashSet<u32> =
         blocks.iter().flat_map(|b| b.term.targets()).map(|to| to.0).collect();
-    let end = blocks.len() as u32;
     for (index, block) in blocks.iter().enumerate() {
         if targets.contains(&(index as u32)) {
             select.body.items.push(Item::Label(index as u32, block.name.clone()));
@@ -127,9 +134,10 @@ fn body(
         select.block(block)?;
         select.end(&block.term, end, index + 1 == blocks.len())?;
     }
+    select.finish_again();
     let mut body = select.body;
     let goes = |item: &Item| matches!(item, Item::Branch(_, to) if *to == end);
-    if body.items.iter().any(goes) {
+    if bars == 0 && body.items.iter().any(goes) {
         body.items.push(Item::Label(end, "end".to_owned()));
     }
     names::remove_unread(&mut body);

@@ -132,7 +132,7 @@ fn alias(
         }
         (Op::Sreg, Operand::Sreg(sreg)) => {
             let constant = layout.constant(*sreg).map(|value| Alias::Constant(value & ones));
-            constant.or_else(|| layout.fixed(*sreg).map(|name| Alias::Fixed(name.to_owned())))
+            constant.or_else(|| layout.fixed(*sreg).map(Alias::Fixed))
         }
         (Op::Mov, Operand::Imm(value)) if ty != Ty::Mask && bits <= 64 => {
             Some(Alias::Constant(*value as u64 & ones))

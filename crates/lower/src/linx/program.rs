@@ -11,8 +11,7 @@ use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// Registers for imports that are not arguments.
-const REGISTERS: [&str; 13] =
-    ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3"];
+const REGISTERS: [&str; 10] = ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "x0", "x1", "x2"];
 /// Lines of a body beyond which a branch on a mask may not reach its target.
 const NEAR: usize = 400;
 
@@ -23,22 +22,22 @@ pub(super) fn write(
     (layout, body): (&Layout, &Body),
     line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<Assembly, Missing> {
-    let mut next = layout.shared_import.unwrap_or(layout.zero_import) + 1;
+    let next = layout.free_import;
     if next > IMPORTS {
         let what = format!("more than {IMPORTS} imports");
         return Err(Missing { what, loc: function.loc });
     }
+    // Registers that other imports leave.
+    let fixed = next - function.params().len() - usize::from(layout.phase_import.is_some());
+    let room = REGISTERS.len().saturating_sub(fixed);
     let mut pool = Vec::new();
     let mut constants = FxHashMap::default();
-    for (index, _) in names::constants(body) {
-        if next == IMPORTS {
-            break;
-        }
-        constants.insert(index, format!("ri{next}"));
+    let most = room.min(IMPORTS - next);
+    for (index, _) in names::constants(body).into_iter().take(most) {
+        constants.insert(index, format!("ri{}", next + pool.len()));
         pool.push(body.constants[index as usize]);
-        next += 1;
     }
-    let stride = 8 * layout.launch.threads();
+    let stride = 8 * u64::from(layout.launch.threads());
     let bases = Bases { frame: format!("ri{}", layout.frame_import), stride, constants };
     let placed = place(body, &bases);
     if u64::from(placed.group_slots) * 8 > GROUP_BYTES {
@@ -102,39 +101,72 @@ fn header(out: &mut String, function: &Function, layout: &Layout, pool: &[u64]) 
     let mut imports: Vec<String> = (0..function.params().len()).map(|i| format!("a{i}")).collect();
     let mut registers = REGISTERS.iter();
     let mut bind = |out: &mut String, value: u64, what: &str| {
-        let Some(register) = registers.next() else { return };
+        let behind = what.starts_with("behind");
+        let register = if behind { BEHIND } else { registers.next().copied().unwrap_or(BEHIND) };
         set(out, register, value, &format!("ri{}: {what}", imports.len()));
-        imports.push((*register).to_owned());
+        imports.push(register.to_owned());
+        register
     };
     bind(out, layout.frame, "the frame");
     bind(out, 0, "the base of addresses");
     if layout.shared_import.is_some() {
         bind(out, layout.shared, "shared memory");
     }
+    let phased = layout.phase_import.is_some();
+    if phased {
+        bind(out, 0, "behind which barrier");
+    }
+    let cta: Vec<&str> = (0..3)
+        .filter(|&axis| phased && launch.grid[axis] > 1)
+        .map(|axis| bind(out, 0, ["the CTA in x", "in y", "in z"][axis]))
+        .collect();
     for &value in pool {
         bind(out, value, "a constant");
     }
-    // Counts beyond the immediate's 17 bits come from a register that no import needs any more.
-    let sizes = [launch.threads(), u64::from(gx), u64::from(gy) * u64::from(gz)];
+    // Counts beyond the immediate's 17 bits come from a register that no import needs.
+    let rows = if phased { [1, 1] } else { [u64::from(gx), u64::from(gy) * u64::from(gz)] };
+    let sizes = [u64::from(launch.threads()), rows[0], rows[1]];
     let mut dims = Vec::new();
     for (index, &size) in sizes.iter().enumerate() {
         if size >= 1 << 17 {
-            let register = ["ra", "a7", "a6"][index];
+            let register = ["ra", "s8", "x3"][index];
             set(out, register, size, "a bound");
             dims.push(format!("        B.DIM   {register}, 0, ->lb{index}"));
         } else {
             dims.push(format!("        B.DIM   zero, {size}, ->lb{index}"));
         }
     }
+    if phased {
+        let _ = writeln!(out, "cta:    C.BSTART.STD\n        c.movi  0, ->{PHASE}");
+        let _ = writeln!(out, "phase:  C.BSTART.STD");
+        let _ =
+            writeln!(out, "        addi    {PHASE}, 0, ->{BEHIND}\n        c.movi  0, ->{PHASE}");
+    }
     let _ = writeln!(out, "        BSTART.MSEQ 0\n        B.TEXT  body");
-    for three in imports.chunks(3) {
-        let _ = writeln!(out, "        B.IOR   [{}],[]", three.join(","));
+    for (index, three) in imports.chunks(3).enumerate() {
+        let export = if phased && index == 0 { PHASE } else { "" };
+        let _ = writeln!(out, "        B.IOR   [{}],[{export}]", three.join(","));
     }
     for dim in dims {
         let _ = writeln!(out, "{dim}");
     }
+    if phased {
+        let _ = writeln!(out, "        BSTART.STD COND, phase\n        setc.nei {PHASE}, 0");
+        let sizes = launch.grid.into_iter().filter(|&size| size > 1);
+        for (register, size) in cta.iter().zip(sizes) {
+            let _ =
+                writeln!(out, "        C.BSTART.STD\n        addi    {register}, 1, ->{register}");
+            let _ = writeln!(out, "        hl.liu  {size:#x}, ->ra");
+            let _ = writeln!(out, "        BSTART.STD COND, cta\n        setc.ltu {register}, ra");
+            let _ = writeln!(out, "        C.BSTART.STD\n        c.movi  0, ->{register}");
+        }
+    }
     let _ = writeln!(out, "        C.BSTART.STD\n        c.movi  0, ->a0\n        ebreak  0\n");
 }
+
+/// The register of the barrier at which groups have ended, and of the one behind which they begin.
+const PHASE: &str = "x3";
+const BEHIND: &str = "s0";
 
 /// A register's value.
 fn set(out: &mut String, register: &str, value: u64, what: &str) {

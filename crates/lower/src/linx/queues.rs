@@ -164,10 +164,8 @@ impl Placer<'_> {
             return;
         };
         let hand = self.push(val, i, &[]);
-        self.out.push(Draft::Line(Line::Code(
-            format!("{text}, ->{}.{width}", HANDS[hand]),
-            inst.loc,
-        )));
+        self.out
+            .push(Draft::Line(Line::Code(format!("{text}, ->{}.{width}", HANDS[hand]), inst.loc)));
         let needed = live(val);
         let store = format!("v.sdi.brg {}#1.ud", HANDS[hand]);
         self.writes.entry(val).or_default().push(self.out.len());

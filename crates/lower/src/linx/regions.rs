@@ -107,7 +107,9 @@ impl Regions {
                 })
                 .collect();
             let falls = !matches!(items.last(), Some(Item::Branch(When::Always, _)));
-            to.extend((falls && r + 1 < ranges.len()).then_some(r + 1));
+            let end = r + 1 == ranges.len();
+            to.extend((falls && !end).then_some(r + 1));
+            to.extend((end && body.again).then_some(0));
             next.push(to);
         }
         Self { live_out: live_out(&exposed, &killed, &next), ranges }

@@ -1,5 +1,6 @@
 //! From instructions of the kernel to instructions of a body.
 
+use super::barriers::Barriers;
 use super::code::{Body, Inst, Item, Mask, Src, Val, When};
 use super::layout::Layout;
 use crate::Missing;
@@ -30,6 +31,8 @@ pub(super) struct Select<'a> {
     pub(super) parts: FxHashMap<LaneReg, Part>,
     /// The lanes that have not ended, if some end before the others.
     pub(super) alive: Option<Val>,
+    /// Barriers of the kernel, if it has some.
+    pub(super) barriers: Option<Barriers>,
     pub(super) labels: u32,
     pub(super) loc: LocId,
 }
@@ -317,6 +320,7 @@ impl Select<'_> {
                 Ok(())
             }
             Class::Memory => self.memory(inst),
+            Class::Barrier => self.barrier(inst),
             Class::Exec => self.exec(inst),
             Class::System if inst.op == Op::Nop || inst.op == Op::Nanosleep => Ok(()),
             Class::Collective if inst.op == Op::WarpSync => Ok(()),
@@ -361,13 +365,13 @@ impl Select<'_> {
     /// Turns lanes on again that were on when the mask was saved.
     pub(super) fn restore(&mut self, save: Val) {
         match self.alive {
-            None => self.to_mask("v.addi {0}, 0", &[save], Mask::Restored(save)),
-            Some(alive) => self.to_mask("v.and {0}, {1}", &[save, alive], Mask::Within(save)),
+            None => self.set_mask("v.addi {0}, 0", &[save], Mask::Restored(save)),
+            Some(alive) => self.set_mask("v.and {0}, {1}", &[save, alive], Mask::Within(save)),
         }
     }
 
     /// Computes the mask from masks.
-    pub(super) fn to_mask(&mut self, text: &str, sources: &[Val], mask: Mask) {
+    pub(super) fn set_mask(&mut self, text: &str, sources: &[Val], mask: Mask) {
         self.push(Inst {
             text: format!("{text}, ->p"),
             sources: sources.iter().map(|&val| (Src::Val(val), "ud")).collect(),

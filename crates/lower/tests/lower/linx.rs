@@ -3,9 +3,11 @@
 
 use super::prf::{BLOCKS, THREADS, alone, words};
 use super::programs::{Code, emit, kernel, programs, verified, work};
+use crate::bundled::{Buffers, Run, difference, each_launch, files, launches, map, module, read};
 use ::linx::{Inactive, Linx, Options, Region, TileOps};
 use ir::{FuncId, VerifiedModule};
-use lower::linx::{Assembly, Launch, linx};
+use lower::legal::Launch;
+use lower::linx::{Assembly, linx};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
@@ -108,7 +110,7 @@ fn graphs() -> impl Strategy<Value = Vec<(u8, u32)>> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 24, failure_persistence: None, ..ProptestConfig::default()
+        cases: 5, failure_persistence: None, ..ProptestConfig::default()
     })]
 
     #[test]
@@ -138,4 +140,184 @@ proptest! {
     fn campaign_of_graphs(ends in graphs()) {
         any_graph(&ends);
     }
+}
+
+/// Memory after a launch of a bundled kernel.
+fn bundled_on_machine(
+    assembly: &Assembly,
+    run: &Run<'_>,
+    options: Options,
+) -> Result<Buffers, String> {
+    let image = ::linx::assemble(isa::FileId::default(), &assembly.text, TileOps::V04);
+    let image = image.map_err(|e| format!("{:?}", e.iter().next()))?;
+    let program = ::linx::Program::from_image(&image, TileOps::V04).map_err(|e| e.to_string())?;
+    let mut memory = MemoryMap::new();
+    map(&mut memory, &run.before);
+    let argument = |param: &ir::module::Param| {
+        let mut bytes = [0; 8];
+        let from = param.offset as usize;
+        let size = (param.size as usize).min(8);
+        bytes[..size].copy_from_slice(&run.params[from..from + size]);
+        u64::from_le_bytes(bytes)
+    };
+    let params = run.module.functions[run.kernel.index()].params();
+    let launch = ::linx::Launch {
+        memory,
+        arguments: params.iter().map(argument).collect(),
+        entry: None,
+        demand: Vec::new(),
+        options,
+        command: Vec::new(),
+        input: Vec::new(),
+    };
+    let machine = Linx::default();
+    let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
+    match machine.run(&program, &mut state, &mut Blind, 50_000_000) {
+        Step::Done => Ok(read(&state.memory, &run.before)),
+        Step::Fault(fault) => Err(format!("{}", fault.cause)),
+        _ => Err("it does not end".to_owned()),
+    }
+}
+
+/// Launch files that take seconds.
+const SLOW: [&str; 16] = [
+    "bfs",
+    "switch32",
+    "sha256",
+    "kmeans",
+    "nqueens",
+    "dynamic_shared",
+    "divergence/regex",
+    "bitonic_sort",
+    "early_exit",
+    "edit_distance",
+    "mandelbrot",
+    "nbody",
+    "raymarch",
+    "sgemm_tiled",
+    "lock_order",
+    "textbook",
+];
+
+/// Kernels whose results depend on the order of threads, which is another one on a machine that
+/// ends each group before the next.
+const ORDERED: [&str; 1] = ["hash_table"];
+
+/// What comes of the launches of a file.
+fn outcomes(file: &std::path::Path, options: Options) -> Vec<(String, Result<Assembly, String>)> {
+    each_launch(file, |run, after| {
+        let made = linx(run.module, run.kernel, run.launch, &|_| None);
+        let assembly = made.map_err(|e| e.to_string())?;
+        let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
+        let found = bundled_on_machine(&assembly, run, options);
+        match difference(after, &found.map_err(|e| format!("FAULT {e}"))?) {
+            Some(difference) => Err(format!("WRONG {difference}")),
+            None => Ok(assembly),
+        }
+    })
+}
+
+fn name_of(file: &std::path::Path) -> String {
+    let name = file.display().to_string();
+    name.split_once("kernels/").map_or_else(String::new, |n| n.1.replace("/launch.toml", ""))
+}
+
+fn bundled(asked: impl Fn(&str) -> bool, options: Options) -> usize {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut wrong, mut same, mut all) = (Vec::new(), 0, String::new());
+    for file in &files() {
+        let name = name_of(file);
+        let ordered = ORDERED.iter().any(|o| name.contains(o));
+        if !asked(&name) || !name.contains(&only) || ordered {
+            continue;
+        }
+        for (kernel, outcome) in outcomes(file, options) {
+            let _ =
+                writeln!(all, "{name} {kernel}: {:?}", outcome.as_ref().map(|a| a.instructions));
+            match outcome {
+                Ok(_) => same += 1,
+                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
+                    wrong.push(format!("{name} {kernel}: {why}"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{all}", wrong.join("\n"));
+    assert!(std::env::var_os("LIST").is_none(), "{same}\n{all}");
+    same
+}
+
+#[test]
+fn bundled_kernels_store_what_the_engine_stores() {
+    let options = Options { inactive: Inactive::Poison, ..Options::default() };
+    let same = bundled(|name| !SLOW.iter().any(|slow| name.contains(slow)), options);
+    assert!(same >= 30 || std::env::var_os("ONLY").is_some(), "{same}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn bundled_kernels_store_the_same_in_narrow_groups() {
+    let options = Options { group_width: 4, region: Region::TakenPath, ..Options::default() };
+    bundled(|_| true, options);
+}
+
+const PAGE: &str = include_str!("../../../../docs/linx-lowering.md");
+const MARK: &str = "<!-- generated below -->\n";
+
+/// The table of bundled kernels, each for its first launch, and how many lower.
+fn table() -> (String, usize, usize) {
+    let mut seen = std::collections::BTreeSet::new();
+    let (mut out, mut done) = (String::new(), 0);
+    let mut refused = String::new();
+    for file in &files() {
+        let (path, launches) = launches(file);
+        let module = module(&path);
+        let folder = path.parent().map(name_of).unwrap_or_default();
+        for (kernel, launch) in launches {
+            let named =
+                |f: &&ir::Function| f.is_kernel() && kernel.as_ref().is_none_or(|k| *k == f.name);
+            let name = module.functions.iter().find(named).unwrap().name.clone();
+            if !seen.insert((path.clone(), name.clone())) {
+                continue;
+            }
+            let id = module.function(&name).unwrap();
+            match linx(&module, id, launch, &|_| None) {
+                Ok(made) => {
+                    done += 1;
+                    let Assembly { instructions, bytes, slots, stores, reloads, masks, .. } = made;
+                    let _ = writeln!(
+                        out,
+                        "| {folder} | `{name}` | {instructions} | {bytes} | {slots} | {stores} | {reloads} | {masks} |"
+                    );
+                }
+                Err(why) => {
+                    let _ = writeln!(refused, "| {folder} | `{name}` | {why} |");
+                }
+            }
+        }
+    }
+    let count = seen.len();
+    let page = format!(
+        "## Bundled kernels\n\n{done} of {count} kernels lower, each for its first launch.\n\n\
+         | folder | kernel | instructions | bytes | values in the frame | stores | loads | masks |\n\
+         |---|---|---|---|---|---|---|---|\n{out}\n\
+         ## Refused\n\n| folder | kernel | what it needs |\n|---|---|---|\n{refused}"
+    );
+    (page, done, count)
+}
+
+#[test]
+fn the_page_has_the_bundled_kernels() {
+    let (table, done, count) = table();
+    assert!(done >= 40, "{done} of {count}");
+    let start = PAGE.find(MARK).map(|at| at + MARK.len()).unwrap();
+    let page = format!("{}\n{table}", &PAGE[..start]);
+    if std::env::var_os("SIMTLAB_BLESS").is_some() {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/linx-lowering.md");
+        std::fs::write(path, page).unwrap();
+        return;
+    }
+    assert_eq!(PAGE, page, "SIMTLAB_BLESS=1 renews docs/linx-lowering.md");
 }

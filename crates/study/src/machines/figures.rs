@@ -1,11 +1,11 @@
 //! What a job took on a machine.
 
+use ::machines::{Image, Isa, LaunchResult};
 use inputs::file::MAX_PROGRAM_BYTES;
 use ir::{LocId, Module};
 use lab::run::Job;
 use lab::stats::RunStats;
 use lower::Lowered;
-use ::machines::{Image, Isa, LaunchResult};
 use simt::slots::{LaneSlots, SlotCause};
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ impl Figures {
                 }
             }
         }
-        let masks = total.code.as_ref().map(|code| u64::from(code.pass.saved_masks));
+        let masks = total.code.as_ref().map(|code| code.pass.saved_masks);
         Self {
             instructions,
             code_bytes: None,
@@ -162,9 +162,9 @@ fn by_line(text: &str, lines: &mut BTreeMap<String, u64>) {
     let mut current: Option<String> = None;
     for line in text.lines().map(str::trim) {
         if let Some(comment) = line.strip_prefix("# ") {
-            let named = comment.rsplit_once(':').is_some_and(|(file, number)| {
-                !file.contains(' ') && number.parse::<u32>().is_ok()
-            });
+            let named = comment
+                .rsplit_once(':')
+                .is_some_and(|(file, number)| !file.contains(' ') && number.parse::<u32>().is_ok());
             if named {
                 current = Some(comment.to_owned());
             }

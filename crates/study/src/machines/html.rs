@@ -12,7 +12,8 @@ use crate::html::escape::{grouped, json, text};
 const STYLE: &str = include_str!("../html/report.css");
 
 /// The content security policy: the page loads nothing and runs nothing.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 const ABOUT: &str = "<p>Each machine runs the kernel as a program of its own, lowered from the same intermediate representation, on the same arguments; \
 buffers have to be equal byte by byte. Groups have the width that is the machine's own. An instruction that runs <em>once</em> for its group has no lane slots. \

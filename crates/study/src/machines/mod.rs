@@ -10,12 +10,12 @@ mod html;
 mod json;
 mod text;
 
+use ::machines::{End, Isa, LaunchMonitor};
 use ir::{LocId, Module, VerifiedModule};
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, Span};
 use lab::run::{FinalBuffer, Job};
 use lower::{BACKENDS, Backend, Lowered, Request};
-use ::machines::{End, Isa, LaunchMonitor};
 
 pub use figures::{Figures, LineCost};
 pub use html::to_html;
@@ -104,11 +104,7 @@ impl MachineComparison {
 ///
 /// # Errors
 /// Returns a diagnostic if kernels cannot be lowered to one of them, or if it is named twice.
-pub fn machines_named(
-    own: &Isa,
-    list: &str,
-    span: Span,
-) -> Result<Vec<&'static Isa>, Diagnostic> {
+pub fn machines_named(own: &Isa, list: &str, span: Span) -> Result<Vec<&'static Isa>, Diagnostic> {
     let known = || std::iter::once(own.name).chain(BACKENDS.iter().map(|b| b.name));
     let mut found: Vec<&'static Isa> = Vec::new();
     for name in list.split(',').map(str::trim) {

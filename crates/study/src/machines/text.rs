@@ -92,9 +92,8 @@ pub(super) fn refusal(
 }
 
 fn table(out: &mut String, comparison: &MachineComparison) {
-    let mut rows: Vec<Vec<String>> = vec![
-        std::iter::once("machine").chain(COLUMNS.map(|c| c.0)).map(str::to_owned).collect(),
-    ];
+    let mut rows: Vec<Vec<String>> =
+        vec![std::iter::once("machine").chain(COLUMNS.map(|c| c.0)).map(str::to_owned).collect()];
     for row in &comparison.rows {
         let mut cells = vec![row.machine.clone()];
         match &row.outcome {

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use ::machines::{Isa, Unmonitored};
 use isa::SourceMap;
 use lab::run::{Job, JobParts, Settings};
-use study::machines::{MachineComparison, Outcome, compare, to_html, to_json, to_text};
+use study::machines::{
+    Equality, Figures, MachineComparison, Outcome, compare, machines_named, to_html, to_json,
+    to_text,
+};
 
 fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
@@ -27,6 +30,67 @@ fn machines(names: &[&str]) -> Vec<&'static Isa> {
 fn compared(name: &str, names: &[&str]) -> MachineComparison {
     let comparison = compare(&job(name), &machines(names), &mut Unmonitored);
     comparison.expect("the job runs").expect("nothing stops it")
+}
+
+fn ran(comparison: &MachineComparison) -> Vec<(&str, &Figures)> {
+    let rows = comparison.rows.iter();
+    rows.filter_map(|row| match &row.outcome {
+        Outcome::Ran(figures) => Some((row.machine.as_str(), &**figures)),
+        _ => None,
+    })
+    .collect()
+}
+
+#[test]
+fn a_kernel_leaves_the_same_on_every_machine() {
+    let comparison = compared("divergence/short_circuit", &["ptx", "linx", "prf"]);
+    assert!(comparison.sound(), "{}", to_text(&comparison));
+    let rows = ran(&comparison);
+    assert_eq!(rows.first().map(|row| row.0), Some("ptx"));
+    let linx = rows.iter().find(|row| row.0 == "linx").expect("it runs there").1;
+    assert_eq!(linx.equality, Equality::Equal);
+    assert!(linx.lane_slots() > 0 && linx.used() <= linx.lane_slots());
+    assert!(linx.masks.is_some_and(|masks| masks > 0), "{linx:?}");
+    assert!(!linx.lines.is_empty(), "comments name lines of the source");
+}
+
+#[test]
+fn reports_have_what_their_schema_says() {
+    let comparison = compared("divergence/trip_count", &["linx", "prf"]);
+    let value = to_json(&comparison);
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/machines.schema.json");
+    let text = std::fs::read_to_string(path).expect("the schema");
+    let schema = serde_json::from_str(&text).expect("is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("is a schema");
+    let errors: Vec<String> =
+        validator.iter_errors(&value).map(|e| format!("{e} at {}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let page = to_html(&comparison);
+    assert!(page.contains("id=\"machines\"") && page.contains("linx"), "{page}");
+    assert!(!page.contains("http://") && !page.contains("<script src"), "loads nothing");
+}
+
+#[test]
+fn what_a_machine_lacks_is_told_with_its_line() {
+    let comparison = compared("printf", &["linx"]);
+    let text = to_text(&comparison);
+    assert!(comparison.sound(), "a refusal is no failure");
+    assert!(text.contains("refused: `perfect`, line "), "{text}");
+    assert!(text.contains("operation `printf`"), "{text}");
+}
+
+#[test]
+fn machines_are_named() {
+    let mut sources = SourceMap::new();
+    let file = sources.add("command line", "linx,linxx");
+    let span = isa::Span::new(file, 0, 4);
+    let ptx = ::machines::find("ptx").expect("is one");
+    let named = machines_named(ptx, "ptx, linx", span).expect("are machines");
+    assert_eq!(named.iter().map(|m| m.name).collect::<Vec<_>>(), ["ptx", "linx"]);
+    let wrong = machines_named(ptx, "linxx", span).expect_err("is none");
+    assert_eq!(wrong.help.as_deref(), Some("did you mean linx?"));
+    assert!(machines_named(ptx, "linx,linx", span).is_err());
 }
 
 #[test]
@@ -55,7 +119,10 @@ fn all() {
         let comparison = compared(name, &["linx"]);
         let what = match &comparison.rows[1].outcome {
             Outcome::Ran(figures) => {
-                format!("{:?} slots {:?} {}", figures.equality, figures.spills, figures.instructions)
+                format!(
+                    "{:?} slots {:?} {}",
+                    figures.equality, figures.spills, figures.instructions
+                )
             }
             Outcome::Refused { message, .. } => format!("refused {message}"),
             Outcome::Stopped { message } => format!("stopped {message}"),
