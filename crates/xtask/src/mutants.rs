@@ -263,7 +263,12 @@ mod tests {
             };
             let tests = tree::root().join("crates").join(folder).join("tests");
             let modules = fs::read_dir(tests.join(program)).into_iter().flatten().flatten();
-            let files = modules.map(|module| module.path());
+            // Modules are files, or folders of files.
+            let files =
+                modules.map(|module| module.path()).flat_map(|path| match fs::read_dir(&path) {
+                    Ok(folder) => folder.flatten().map(|file| file.path()).collect::<Vec<_>>(),
+                    Err(_) => vec![path],
+                });
             let files = files.chain([tests.join(format!("{program}.rs"))]);
             let mut texts = files.filter_map(|f| fs::read_to_string(f).ok());
             let last = name.rsplit("::").next().unwrap_or(name);
