@@ -32,7 +32,7 @@ pub(crate) fn alone(module: &Module) -> Vec<u32> {
     words(state.memory(), out, bytes)
 }
 
-fn words(memory: &MemoryMap, at: Addr, bytes: usize) -> Vec<u32> {
+pub(crate) fn words(memory: &MemoryMap, at: Addr, bytes: usize) -> Vec<u32> {
     let mut content = vec![0; bytes];
     memory.read_bytes(at, &mut content).unwrap();
     content.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
