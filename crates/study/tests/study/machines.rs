@@ -51,7 +51,21 @@ fn a_kernel_leaves_the_same_on_every_machine() {
     assert_eq!(linx.equality, Equality::Equal);
     assert!(linx.lane_slots() > 0 && linx.used() <= linx.lane_slots());
     assert!(linx.masks.is_some_and(|masks| masks > 0), "{linx:?}");
-    assert!(!linx.lines.is_empty(), "comments name lines of the source");
+}
+
+#[test]
+fn instructions_are_counted_by_line_of_the_source() {
+    let comparison = compared("saxpy", &["linx"]);
+    let rows = ran(&comparison);
+    let lines = |figures: &Figures| -> Vec<String> {
+        figures.lines.iter().map(|cost| cost.line.clone()).collect()
+    };
+    for (machine, figures) in &rows {
+        let lines = lines(figures);
+        assert!(lines.contains(&"saxpy.cu:7".to_owned()), "{machine}: {lines:?}");
+        let sum: u64 = figures.lines.iter().map(|cost| cost.instructions).sum();
+        assert!(sum > 0 && sum <= figures.instructions, "{machine}");
+    }
 }
 
 #[test]
