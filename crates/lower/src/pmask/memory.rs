@@ -158,7 +158,7 @@ impl Select<'_> {
         self.boxes + index
     }
 
-    fn to_box(&mut self, operand: Operand, index: u32) {
+    fn put_in_box(&mut self, operand: Operand, index: u32) {
         let row = self.x_row(operand);
         let slot = self.box_slot(index);
         self.frame("sw", 'x', row, slot);
@@ -187,7 +187,7 @@ impl Select<'_> {
         self.unpin(File::X, Source::Row(address));
         self.scratch = 0;
         for index in 1..inst.operands.len() {
-            self.to_box(inst.operands[index], index as u32);
+            self.put_in_box(inst.operands[index], index as u32);
         }
         match inst.guard {
             Some(guard) => {
@@ -223,7 +223,8 @@ impl Select<'_> {
     fn turn(&mut self, inst: &Inst, op: AtomOp, ty: Ty, offset: i64) -> Result<(), Missing> {
         let at = |this: &Self, index: u32| this.slot_offset(this.box_slot(index));
         let base = at(self, 0);
-        let (near, word) = (-2048..1900).contains(&base).then_some((2, base)).unwrap_or((1, 0));
+        let near = (-2048..1900).contains(&base);
+        let (near, word) = if near { (2, base) } else { (1, 0) };
         for line in ["ctz x5, x6", "addi x4, x6, -1", "and x6, x6, x4", "slli x5, x5, 2"] {
             self.emit.scalar(line);
         }
