@@ -1,8 +1,9 @@
-//! Barriers of a CTA: a body ends at each, when it has said which one it was; when all groups of the
-//! CTA have ended, the header is run again, and the body begins behind that barrier.
+//! Barriers of a CTA: a body ends at each, when it has said which one it was; when all groups of
+//! the CTA have ended, the header is run again, and the body begins behind that barrier.
 //!
 //! Masks are values of the group that a header starts anew, so each goes through the frame as a
-//! predicate of each lane. A group whose lanes have all ended ends at once when it is entered again.
+//! predicate of each lane. A group whose lanes have all ended ends at once when it is entered
+//! again.
 
 use super::code::{Item, Mask, Src, Val, When};
 use super::select::Select;

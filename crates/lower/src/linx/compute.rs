@@ -427,7 +427,10 @@ impl Select<'_> {
         let part = inst.ty2.unwrap_or(Ty::B32);
         let mut a = self.arg(inst, 0, ty.bits())?;
         // A result may be the operand.
-        let overwritten = |r: &Option<Reg>| matches!((r, &a), (Some(Reg::Lane(reg)), Src::Val(val)) if Val::Lane(reg.0) == *val);
+        let overwritten = |r: &Option<Reg>| match (r, &a) {
+            (Some(Reg::Lane(reg)), Src::Val(val)) => Val::Lane(reg.0) == *val,
+            _ => false,
+        };
         if inst.results.iter().any(overwritten) {
             a = self.temp_imm("v.addi", (a, plain(ty)), 0, 'd');
         }

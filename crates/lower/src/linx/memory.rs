@@ -220,8 +220,10 @@ impl Select<'_> {
             }
             let (val, width) = self.to(inst, i)?;
             // The address may be overwritten by the first of several values.
-            let overwrites = i + 1 < count
-                && matches!(inst.operands.first(), Some(Operand::Reg(Reg::Lane(a))) if Val::Lane(a.0) == val);
+            let overwrites = match inst.operands.first() {
+                Some(Operand::Reg(Reg::Lane(a))) => i + 1 < count && Val::Lane(a.0) == val,
+                _ => false,
+            };
             if overwrites {
                 return Err(self.missing("load of several values that overwrites its address"));
             }

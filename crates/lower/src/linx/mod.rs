@@ -7,9 +7,9 @@
 //!
 //! - EXEC is `p`; saved masks are values of the group, in `t` and `u` or in the frame;
 //! - a cell holds a value of fewer bits with zeros above it; a predicate is 0 or 1;
-//! - a value of a lane is pushed to `vt`, `vu`, `vm` or `vn`; one that is read where no queue has it
-//!   is stored when it is written, and loaded again: the frame has a cell of each thread of a CTA
-//!   for each such value, and a word for each such mask;
+//! - a value of a lane is pushed to `vt`, `vu`, `vm` or `vn`; one that is read where no queue has
+//!   it is stored when it is written, and loaded again: the frame has a cell of each thread of a
+//!   CTA for each such value, and a word for each such mask;
 //! - `lc0` is the thread of the CTA, `lc1` the CTA in x, `lc2` the CTA in y and z; the sizes of the
 //!   launch stand in the header and are constants of the body;
 //! - arguments are imports, then come the frame's address, zero (the base of accesses at addresses

@@ -1,6 +1,8 @@
 //! The bundled PTX kernels on RISC-V with PMASK: which the machine takes, and that their buffers
 //! are bit by bit those that the launch file gives on PTX.
 
+#![allow(clippy::print_stderr, reason = "ignored tests tell how far they are")]
+
 use ir::{FuncId, VerifiedModule};
 use isa::SourceMap;
 use lab::run::{Job, JobParts, Report, Settings};
@@ -94,7 +96,7 @@ fn outcome(path: &Path, mut parts: JobParts, options: Options) -> Result<(), Str
     let folder = std::env::temp_dir().join(format!("simtlab-pmask-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let stem = path.with_extension("").display().to_string().replace(['/', '.'], "_");
-    let file = folder.join(format!("{}.s", stem));
+    let file = folder.join(format!("{stem}.s"));
     std::fs::write(&file, program(&texts)).unwrap();
     let mut other = parts_for(path);
     other.expectations.clear();

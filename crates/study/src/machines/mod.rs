@@ -1,9 +1,9 @@
 //! One kernel on several machines: each launch of a job lowered to a machine's assembly, run there,
 //! and compared with the job's own machine.
 //!
-//! A machine takes part if kernels can be lowered to it ([`lower::BACKENDS`]); the name of a backend
-//! is the name of its machine. A program is made for each distinct launch, since some machines have
-//! the sizes of a launch in their programs. Buffers go from launch to launch.
+//! A machine takes part if kernels can be lowered to it ([`lower::BACKENDS`]); the name of a
+//! backend is the name of its machine. A program is made for each distinct launch, since some
+//! machines have the sizes of a launch in their programs. Buffers go from launch to launch.
 
 mod figures;
 mod html;

@@ -1,5 +1,7 @@
 //! Bundled kernels on several machines.
 
+#![allow(clippy::print_stderr, reason = "ignored tests tell how far they are")]
+
 use std::path::{Path, PathBuf};
 
 use ::machines::{Isa, Unmonitored};
@@ -69,7 +71,7 @@ fn instructions_are_counted_by_line_of_the_source() {
 }
 
 #[test]
-fn reports_have_what_their_schema_says() {
+fn reports_are_valid_under_their_schema() {
     let comparison = compared("divergence/trip_count", &["linx", "prf"]);
     let value = to_json(&comparison);
     let path =
@@ -86,7 +88,7 @@ fn reports_have_what_their_schema_says() {
 }
 
 #[test]
-fn what_a_machine_lacks_is_told_with_its_line() {
+fn what_a_machine_lacks_is_named_with_its_line() {
     let comparison = compared("printf", &["linx"]);
     let text = to_text(&comparison);
     assert!(comparison.sound(), "a refusal is no failure");
@@ -141,9 +143,9 @@ fn all() {
             Outcome::Refused { message, .. } => format!("refused {message}"),
             Outcome::Stopped { message } => format!("stopped {message}"),
         };
-        println!("{name}: {what} {:?}", start.elapsed());
+        eprintln!("{name}: {what} {:?}", start.elapsed());
         if !only.is_empty() {
-            println!("{}", to_text(&comparison));
+            eprintln!("{}", to_text(&comparison));
             let _ = (to_json(&comparison), to_html(&comparison));
         }
     }
