@@ -36,22 +36,30 @@ pub(crate) struct Run<'a> {
     pub(crate) before: Buffers,
 }
 
-/// Launch files below a folder, of PTX programs.
-pub(crate) fn files() -> Vec<PathBuf> {
-    fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
-        let entries = std::fs::read_dir(folder).unwrap();
-        let mut entries: Vec<_> = entries.map(|e| e.unwrap().path()).collect();
-        entries.sort();
-        for path in entries {
-            if path.is_dir() {
-                walk(&path, out);
-            } else if path.extension().is_some_and(|e| e == "toml") {
-                out.push(path);
-            }
+/// The folder of bundled kernels.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
+}
+
+/// Files below a folder whose names end with `.end`, in order.
+pub(crate) fn files_below(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut entries: Vec<_> = entries.map(|e| e.unwrap().path()).collect();
+    entries.sort();
+    let mut out = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            out.extend(files_below(&path, end));
+        } else if path.extension().is_some_and(|e| e == end) {
+            out.push(path);
         }
     }
-    let mut out = Vec::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels"), &mut out);
+    out
+}
+
+/// Launch files of PTX programs.
+pub(crate) fn files() -> Vec<PathBuf> {
+    let mut out = files_below(&root(), "toml");
     out.retain(|path| {
         let text = std::fs::read_to_string(path).unwrap();
         text.contains("machine = \"ptx\"") && text.contains("[[launch]]")
@@ -59,13 +67,24 @@ pub(crate) fn files() -> Vec<PathBuf> {
     out
 }
 
-/// The module of a PTX file.
-pub(crate) fn module(path: &Path) -> VerifiedModule {
+/// The module of a PTX file; `None` if it is not lowered to the IR.
+pub(crate) fn lowered(path: &Path) -> Option<VerifiedModule> {
     let text = std::fs::read_to_string(path).unwrap();
     let (tree, errors) = ptx::parse(isa::FileId::default(), &text);
     assert!(!errors.has_errors(), "{}", path.display());
     let (module, _) = ptx::lower(&tree, ptx::Select::All);
-    VerifiedModule::new(module.unwrap()).unwrap()
+    module.map(|module| VerifiedModule::new(module).unwrap())
+}
+
+/// The module of a PTX file that is lowered to the IR.
+pub(crate) fn module(path: &Path) -> VerifiedModule {
+    lowered(path).unwrap()
+}
+
+/// The kernels of a module.
+pub(crate) fn kernels(module: &VerifiedModule) -> impl Iterator<Item = FuncId> + '_ {
+    let ids = (0..module.functions.len()).filter(|&i| module.functions[i].is_kernel());
+    ids.map(|index| FuncId(index as u32))
 }
 
 fn info(function: &ir::Function) -> KernelInfo {

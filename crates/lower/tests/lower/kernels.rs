@@ -3,6 +3,8 @@
 
 #![allow(clippy::print_stderr, reason = "ignored tests tell how far they are")]
 
+use crate::bundled::{self, files_below, kernels, root};
+use crate::page::check_page;
 use ir::{FuncId, VerifiedModule};
 use isa::SourceMap;
 use lab::run::{Job, JobParts, Report, Settings};
@@ -23,36 +25,6 @@ impl LaunchMonitor for Quiet {
     }
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
-}
-
-fn files(folder: &Path, end: &str, out: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(&path, end, out);
-        } else if path.extension().is_some_and(|e| e == end) {
-            out.push(path);
-        }
-    }
-}
-
-fn module(path: &Path) -> Option<VerifiedModule> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let (tree, errors) = ptx::parse(isa::FileId::default(), &text);
-    assert!(!errors.has_errors(), "{}", path.display());
-    let (module, _) = ptx::lower(&tree, ptx::Select::All);
-    module.map(|module| VerifiedModule::new(module).unwrap())
-}
-
-fn kernels(module: &VerifiedModule) -> impl Iterator<Item = FuncId> + '_ {
-    let ids = (0..module.functions.len()).filter(|&i| module.functions[i].is_kernel());
-    ids.map(|index| FuncId(index as u32))
-}
-
 fn lowered(
     module: &VerifiedModule,
     kernel: FuncId,
@@ -63,8 +35,7 @@ fn lowered(
 
 /// The launch files of PTX, without what they expect.
 fn launches(folder: &str) -> Vec<(PathBuf, JobParts)> {
-    let mut found = Vec::new();
-    files(&root().join(folder), "toml", &mut found);
+    let found = files_below(&root().join(folder), "toml");
     let parts = |path: PathBuf| {
         let parts = JobParts::from_launch_file(&path, None, &mut SourceMap::new()).ok()?;
         (parts.machine.name == "ptx").then_some((path, parts))
@@ -83,7 +54,7 @@ fn run(parts: JobParts, limit: Option<u64>) -> Report {
 /// machine's run ends otherwise.
 fn outcome(path: &Path, mut parts: JobParts, options: Options) -> Result<(), String> {
     parts.expectations.clear();
-    let module = module(&parts.module).ok_or("the module is not lowered")?;
+    let module = bundled::lowered(&parts.module).ok_or("the module is not lowered")?;
     let names: Vec<Option<String>> =
         parts.launches.iter().map(|launch| launch.kernel.clone().map(|name| name.value)).collect();
     let mut texts = Vec::new();
@@ -178,11 +149,10 @@ fn bundled_kernels_are_bit_equal() {
 }
 
 fn table() -> String {
-    let mut found = Vec::new();
-    files(&root(), "ptx", &mut found);
+    let found = files_below(&root(), "ptx");
     let (mut rows, mut taken, mut all) = (String::new(), 0, 0);
     for path in found {
-        let Some(module) = module(&path) else { continue };
+        let Some(module) = bundled::lowered(&path) else { continue };
         let program = path.strip_prefix(root()).unwrap().with_extension("");
         for kernel in kernels(&module) {
             all += 1;
@@ -220,10 +190,5 @@ fn the_page_is_current() {
     let start = PAGE.find(begin).expect("the page has the place of the table") + begin.len();
     let stop = PAGE.find(end).expect("the page has the end of the table");
     let new = format!("{}\n{}\n{}", &PAGE[..start], table(), &PAGE[stop..]);
-    if std::env::var_os("SIMTLAB_BLESS").is_some() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pmask.md");
-        std::fs::write(path, new).unwrap();
-    } else {
-        assert!(PAGE == new, "renew it: SIMTLAB_BLESS=1 cargo test --test lower kernels::");
-    }
+    check_page("pmask.md", PAGE, &new);
 }

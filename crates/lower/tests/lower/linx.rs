@@ -2,8 +2,9 @@
 //! whatever inactive lanes of a push get, and under either rule of the body's region.
 
 use super::prf::{BLOCKS, THREADS, alone, words};
-use super::programs::{Code, emit, kernel, programs, verified, work};
+use super::programs::{body, graph, graphs, kernel, programs, verified};
 use crate::bundled::{Buffers, Run, difference, each_launch, files, launches, map, module, read};
+use crate::page::check_page;
 use ::linx::{Inactive, Linx, Options, Region, TileOps};
 use ir::{FuncId, VerifiedModule};
 use lower::legal::Launch;
@@ -77,37 +78,6 @@ fn check(text: &str) {
     }
 }
 
-fn any_code(code: &Code) {
-    let mut out = String::new();
-    emit(code, &mut out, &mut 0, None);
-    check(&kernel(&out));
-}
-
-fn any_graph(ends: &[(u8, u32)]) {
-    let n = ends.len() as u32;
-    let mut out = "  br b0\n".to_owned();
-    for (i, &(kind, to)) in ends.iter().enumerate() {
-        let _ = writeln!(out, "b{i}:");
-        work(&mut out, (to >> 8) as usize % 997);
-        let _ = writeln!(out, "  @%q exit\nb{i}.end:");
-        let _ = match kind {
-            0 => writeln!(out, "  br b{}", to % n),
-            1 | 2 => writeln!(out, "  @%p br b{}", to % n),
-            _ => {
-                let names: Vec<String> =
-                    (0..4).map(|k| format!("b{}", (to >> (8 * k)) % n)).collect();
-                writeln!(out, "  switch %x, [{}]", names.join(", "))
-            }
-        };
-    }
-    out.push_str("last:\n");
-    check(&kernel(&out));
-}
-
-fn graphs() -> impl Strategy<Value = Vec<(u8, u32)>> {
-    prop::collection::vec((0u8..4, any::<u32>()), 1..7)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 5, failure_persistence: None, ..ProptestConfig::default()
@@ -115,12 +85,12 @@ proptest! {
 
     #[test]
     fn structured_kernels(code in programs()) {
-        any_code(&code);
+        check(&kernel(&body(&code)));
     }
 
     #[test]
     fn graphs_of_any_shape(ends in graphs()) {
-        any_graph(&ends);
+        check(&graph(&ends));
     }
 }
 
@@ -132,13 +102,13 @@ proptest! {
     #[test]
     #[ignore = "a campaign of ten thousand kernels"]
     fn campaign_of_structured_kernels(code in programs()) {
-        any_code(&code);
+        check(&kernel(&body(&code)));
     }
 
     #[test]
     #[ignore = "a campaign of ten thousand kernels"]
     fn campaign_of_graphs(ends in graphs()) {
-        any_graph(&ends);
+        check(&graph(&ends));
     }
 }
 
@@ -313,11 +283,5 @@ fn the_page_has_the_bundled_kernels() {
     assert!(done >= 40, "{done} of {count}");
     let start = PAGE.find(MARK).map(|at| at + MARK.len()).unwrap();
     let page = format!("{}\n{table}", &PAGE[..start]);
-    if std::env::var_os("SIMTLAB_BLESS").is_some() {
-        let path =
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/linx-lowering.md");
-        std::fs::write(path, page).unwrap();
-        return;
-    }
-    assert_eq!(PAGE, page, "SIMTLAB_BLESS=1 renews docs/linx-lowering.md");
+    check_page("linx-lowering.md", PAGE, &page);
 }

@@ -1,10 +1,9 @@
 //! The book's chapter on predication: its tables are what the pass does and the machine takes.
 
-use crate::bundled::{files as launch_files, launches};
+use crate::bundled::{self, files as launch_files, files_below, launches, lowered, root};
 use ::prf::timing::Timed;
 use ::prf::{Prf, Profile, Words};
 use flow::passes::predicate::{Options, Predicated, predicate};
-use ir::VerifiedModule;
 use lower::legal::Launch;
 use lower::nested::{nested, stored};
 use lower::prf::{prf, prf_for};
@@ -21,23 +20,8 @@ const PAGE: &str = include_str!("../../../../docs/predication.md");
 /// the instructions of its program for the machine, or what the machine lacks.
 type Row = (String, String, Result<Vec<Predicated>, String>, Result<usize, String>);
 
-fn programs(folder: &Path, out: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            programs(&path, out);
-        } else if path.extension().is_some_and(|e| e == "ptx") {
-            out.push(path);
-        }
-    }
-}
-
 fn rows(predicates: u32) -> Vec<Row> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
-    let mut files = Vec::new();
-    programs(&root, &mut files);
+    let root = root();
     // A kernel's first launch: its file's, by the program's path.
     let mut launched: BTreeMap<(PathBuf, Option<String>), Launch> = BTreeMap::new();
     for file in launch_files() {
@@ -47,19 +31,14 @@ fn rows(predicates: u32) -> Vec<Row> {
         }
     }
     let mut rows = Vec::new();
-    for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let (tree, errors) = ptx::parse(isa::FileId::default(), &text);
-        assert!(!errors.has_errors(), "{}", file.display());
-        let (module, _) = ptx::lower(&tree, ptx::Select::All);
-        let Some(module) = module else { continue };
-        let module = VerifiedModule::new(module).unwrap();
-        for kernel in (0..module.functions.len()).filter(|&i| module.functions[i].is_kernel()) {
+    for file in files_below(&root, "ptx") {
+        let Some(module) = lowered(&file) else { continue };
+        for id in bundled::kernels(&module) {
+            let kernel = id.index();
             let options = Options { predicates, ..Options::default() };
-            let done = predicate(&module, ir::FuncId(kernel as u32), options);
+            let done = predicate(&module, id, options);
             let name = file.strip_prefix(&root).unwrap().with_extension("");
             let done = done.map(|d| d.1).map_err(|e| e.to_string());
-            let id = ir::FuncId(kernel as u32);
             let launch = [Some(module.functions[kernel].name.clone()), None]
                 .into_iter()
                 .find_map(|name| launched.get(&(file.clone(), name)));
@@ -197,10 +176,18 @@ fn the_page_is_true() {
         let (_, after) = rest.split_once(&end).expect("has the mark");
         page = format!("{before}{start}{content}{end}{after}");
     }
+    check_page("predication.md", PAGE, &page);
+}
+
+/// Compares a page of the book with what it should be, or renews it.
+pub(crate) fn check_page(name: &str, page: &str, expected: &str) {
     if std::env::var_os("SIMTLAB_BLESS").is_some_and(|v| !v.is_empty() && v != "0") {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/predication.md");
-        std::fs::write(path, page).unwrap();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+        std::fs::write(path, expected).unwrap();
         return;
     }
-    assert!(page == PAGE, "docs/predication.md should read:\n\n{page}");
+    assert!(
+        page == expected,
+        "SIMTLAB_BLESS=1 renews docs/{name}, which should read:\n\n{expected}"
+    );
 }

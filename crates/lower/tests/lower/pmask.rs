@@ -1,7 +1,7 @@
 //! Kernels on RISC-V with PMASK store what each thread alone would store.
 
 use super::prf::{BLOCKS, THREADS, alone};
-use super::programs::{emit, graph, kernel, programs, verified, work};
+use super::programs::{body, graph, graphs, kernel, programs, verified, work};
 use ::pmask::{Config, Pmask};
 use ir::{FuncId, VerifiedModule};
 use lower::pmask::{Assembly, Options, pmask};
@@ -126,13 +126,11 @@ proptest! {
 
     #[test]
     fn structured_kernels(code in programs()) {
-        let mut out = String::new();
-        emit(&code, &mut out, &mut 0, None);
-        check(&kernel(&out));
+        check(&kernel(&body(&code)));
     }
 
     #[test]
-    fn any_graph(ends in prop::collection::vec((0u8..4, any::<u32>()), 1..7)) {
+    fn any_graph(ends in graphs()) {
         check(&graph(&ends));
     }
 }

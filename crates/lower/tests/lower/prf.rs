@@ -1,6 +1,6 @@
 //! Random kernels on the predicate-register-file GPU store what each thread alone would store.
 
-use super::programs::{emit, graph, kernel, launched_kernel, programs, verified, work};
+use super::programs::{body, graph, graphs, kernel, launched_kernel, programs, verified, work};
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
 use lower::legal::{self, legalise};
@@ -125,13 +125,11 @@ proptest! {
 
     #[test]
     fn structured_kernels(code in programs()) {
-        let mut out = String::new();
-        emit(&code, &mut out, &mut 0, None);
-        check(&kernel(&out));
+        check(&kernel(&body(&code)));
     }
 
     #[test]
-    fn any_graph(ends in prop::collection::vec((0u8..4, any::<u32>()), 1..7)) {
+    fn any_graph(ends in graphs()) {
         // The pass copies blocks of such graphs, whose temporary values then live long.
         prop_assume!(fits(&graph(&ends)));
     }
@@ -144,9 +142,7 @@ proptest! {
 
     #[test]
     fn launched_kernels(code in programs()) {
-        let mut out = String::new();
-        emit(&code, &mut out, &mut 0, None);
-        prop_assume!(fits_launched(&launched_kernel(&out)));
+        prop_assume!(fits_launched(&launched_kernel(&body(&code))));
     }
 }
 
@@ -159,17 +155,13 @@ proptest! {
     #[test]
     #[ignore = "a campaign of an hour"]
     fn campaign_of_structured_kernels(code in programs()) {
-        let mut out = String::new();
-        emit(&code, &mut out, &mut 0, None);
-        check(&kernel(&out));
+        check(&kernel(&body(&code)));
     }
 
     #[test]
     #[ignore = "a campaign of an hour"]
     fn campaign_of_launched_kernels(code in programs()) {
-        let mut out = String::new();
-        emit(&code, &mut out, &mut 0, None);
-        prop_assume!(fits_launched(&launched_kernel(&out)));
+        prop_assume!(fits_launched(&launched_kernel(&body(&code))));
     }
 }
 

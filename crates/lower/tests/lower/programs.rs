@@ -101,8 +101,15 @@ pub(crate) fn programs() -> impl Strategy<Value = Code> {
     })
 }
 
+/// The body of a kernel: structured code.
+pub(crate) fn body(code: &Code) -> String {
+    let mut out = String::new();
+    emit(code, &mut out, &mut 0, None);
+    out
+}
+
 /// Writes code; `leave` is the label behind the innermost loop.
-pub(crate) fn emit(code: &Code, out: &mut String, count: &mut usize, leave: Option<usize>) {
+fn emit(code: &Code, out: &mut String, count: &mut usize, leave: Option<usize>) {
     let id = *count;
     *count += 1;
     let _ = writeln!(out, "c{id}:");
@@ -152,6 +159,11 @@ pub(crate) fn emit(code: &Code, out: &mut String, count: &mut usize, leave: Opti
 
 pub(crate) fn kernel(body: &str) -> String {
     format!("kernel @k(out: u64 global, word: u32) {{{HEAD}{body}  ret\n}}\n")
+}
+
+/// How each block of a [`graph`] ends, and where it goes.
+pub(crate) fn graphs() -> impl Strategy<Value = Vec<(u8, u32)>> {
+    prop::collection::vec((0u8..4, any::<u32>()), 1..7)
 }
 
 /// Blocks with any branches between them.
