@@ -6,7 +6,7 @@ use inputs::bind::bind;
 use inputs::elem::shortened;
 use inputs::kernel::{KernelInfo, ParamInfo};
 use isa::{Diagnostic, Diagnostics, SourceMap};
-use machines::{Image, Isa, LaunchMonitor, LaunchRequest, LaunchResult};
+use machines::{Image, Isa, LaunchMonitor, LaunchRequest, LaunchResult, Program};
 
 use super::job::{Job, Result};
 use super::prepare::one;
@@ -24,7 +24,7 @@ pub struct LoweredRun {
 impl Job {
     /// Returns the program that the job runs.
     #[must_use]
-    pub fn program(&self) -> &dyn machines::Program {
+    pub fn program(&self) -> &dyn Program {
         self.program.as_ref()
     }
 
@@ -44,13 +44,17 @@ impl Job {
         let mut arrays: Vec<(String, Array)> =
             self.inputs().map(|(name, array)| (name.to_owned(), array.clone())).collect();
         let mut launches = Vec::with_capacity(programs.len());
+        // Launches of one size have one program.
+        let mut loaded: Vec<(&String, Box<dyn Program>)> = Vec::new();
         for (text, (source, launch)) in programs.iter().zip(&self.launches) {
-            let mut sources = SourceMap::new();
-            let file = sources.add(machine.name.to_owned(), text.as_str());
-            let mut found = Diagnostics::new();
-            let image = Image { bytes: text.as_bytes(), file };
-            let loaded = machines::load(machine, image, &[], &mut found);
-            let program = loaded.ok_or(found)?;
+            let at = match loaded.iter().position(|(known, _)| *known == text) {
+                Some(at) => at,
+                None => {
+                    loaded.push((text, load(machine, text)?));
+                    loaded.len() - 1
+                }
+            };
+            let program = loaded[at].1.as_ref();
             let kernels = program.kernels();
             let kernel = inputs::kernel::choose_kernel(&kernels, None).map_err(one)?;
             let mut context = program.context().map_err(one)?;
@@ -150,6 +154,14 @@ fn arguments(source: &KernelInfo, kernel: &KernelInfo, given: &[u8]) -> Result<V
         }
     }
     Ok(block)
+}
+
+fn load(machine: &'static Isa, text: &str) -> Result<Box<dyn Program>> {
+    let mut sources = SourceMap::new();
+    let file = sources.add(machine.name.to_owned(), text);
+    let mut found = Diagnostics::new();
+    let image = Image { bytes: text.as_bytes(), file };
+    machines::load(machine, image, &[], &mut found).ok_or(found)
 }
 
 fn no_room(name: &str, reason: &str) -> Diagnostics {
