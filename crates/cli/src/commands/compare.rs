@@ -1,6 +1,8 @@
 //! The command `compare`.
 
 use isa::{Diagnostic, Diagnostics, SourceMap};
+use lab::run::Word;
+use serde_json::Value;
 use study::divergence::{self, Comparison, Plan};
 use study::html::{self, PageData};
 use study::machines::MachineComparison;
@@ -13,12 +15,14 @@ use crate::progress::ProgressMonitor;
 /// Compares mechanisms, warp sizes and settings on a target.
 pub(crate) fn compare(args: &Compare, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    if args.machines.is_some() {
-        return machines(args, &mut sources, out);
-    }
-    match run(args, &mut sources, out) {
-        Ok(Some(comparison)) if comparison.sound() => Exit::Ok,
-        Ok(Some(_)) => Exit::Unmet,
+    let sound = if args.machines.is_some() {
+        run_machines(args, &mut sources, out).map(|done| done.map(|comparison| comparison.sound()))
+    } else {
+        run(args, &mut sources, out).map(|done| done.map(|comparison| comparison.sound()))
+    };
+    match sound {
+        Ok(Some(true)) => Exit::Ok,
+        Ok(Some(false)) => Exit::Unmet,
         Ok(None) => {
             out.note("interrupted\n");
             Exit::Interrupted
@@ -27,6 +31,57 @@ pub(crate) fn compare(args: &Compare, out: &mut Out) -> Exit {
             out.findings(&found, &sources);
             Exit::Usage
         }
+    }
+}
+
+/// Where the reports of a comparison go.
+struct ReportPlaces {
+    json: Word,
+    html: Word,
+}
+
+/// What makes the reports of a comparison; only those that are asked for are made.
+struct Reports<'a> {
+    text: &'a dyn Fn() -> String,
+    json: &'a dyn Fn() -> Value,
+    html: &'a dyn Fn() -> String,
+}
+
+impl ReportPlaces {
+    /// Checks that both can be written and are not one file.
+    fn new(json: Word, html: Word, found: &mut Diagnostics) -> Self {
+        for word in [&json, &html].into_iter().flatten() {
+            if let Err(finding) = writable(&word.value, word.span) {
+                found.push(finding);
+            }
+        }
+        if let (Some(a), Some(b)) = (&json, &html)
+            && a.value == b.value
+        {
+            let message = "--json and --html name the same place";
+            let finding = Diagnostic::error("cli::conflict", message).at(b.span, "");
+            found.push(finding.help("give one of them a file of its own"));
+        }
+        Self { json, html }
+    }
+
+    /// Writes the reports; the text goes to standard output if no other report does.
+    fn print(self, reports: &Reports<'_>, out: &mut Out) -> Result<(), Diagnostics> {
+        let json = self.json.map(|word| (word, format!("{:#}\n", (reports.json)())));
+        let html = self.html.map(|word| (word, (reports.html)()));
+        let mut table = true;
+        for (word, text) in json.into_iter().chain(html) {
+            if word.value == "-" {
+                out.text(&text);
+                table = false;
+            } else {
+                write(&word.value, word.span, &text)?;
+            }
+        }
+        if table {
+            out.text(&(reports.text)());
+        }
+        Ok(())
     }
 }
 
@@ -95,17 +150,7 @@ fn run(
             Err(finding) => found.push(finding),
         }
     }
-    for word in [&json, &html].into_iter().flatten() {
-        if let Err(finding) = writable(&word.value, word.span) {
-            found.push(finding);
-        }
-    }
-    if let (Some(a), Some(b)) = (&json, &html)
-        && a.value == b.value
-    {
-        let finding = Diagnostic::error("cli::conflict", "--json and --html name the same place");
-        found.push(finding.at(b.span, "").help("give one of them a file of its own"));
-    }
+    let places = ReportPlaces::new(json, html, &mut found);
     if found.has_errors() {
         return Err(found);
     }
@@ -113,44 +158,16 @@ fn run(
     let comparison = divergence::compare(&job, &plan, &mut bar)?;
     drop(bar);
     let Some(comparison) = comparison else { return Ok(None) };
-    let mut table = true;
-    let mut reports = Vec::new();
-    if let Some(word) = json {
-        reports.push((word, format!("{:#}\n", divergence::to_json(&comparison))));
-    }
-    if let Some(word) = html {
-        reports.push((word, html::to_html(&comparison, &PageData::of(&job, &comparison))));
-    }
-    for (word, text) in reports {
-        if word.value == "-" {
-            out.text(&text);
-            table = false;
-        } else {
-            write(&word.value, word.span, &text)?;
-        }
-    }
-    if table {
-        out.text(&divergence::to_text(&comparison));
-    }
+    let reports = Reports {
+        text: &|| divergence::to_text(&comparison),
+        json: &|| divergence::to_json(&comparison),
+        html: &|| html::to_html(&comparison, &PageData::of(&job, &comparison)),
+    };
+    places.print(&reports, out)?;
     Ok(Some(comparison))
 }
 
 /// Compares machines.
-fn machines(args: &Compare, sources: &mut SourceMap, out: &mut Out) -> Exit {
-    match run_machines(args, sources, out) {
-        Ok(Some(comparison)) if comparison.sound() => Exit::Ok,
-        Ok(Some(_)) => Exit::Unmet,
-        Ok(None) => {
-            out.note("interrupted\n");
-            Exit::Interrupted
-        }
-        Err(found) => {
-            out.findings(&found, sources);
-            Exit::Usage
-        }
-    }
-}
-
 fn run_machines(
     args: &Compare,
     sources: &mut SourceMap,
@@ -168,17 +185,7 @@ fn run_machines(
         found.push(finding);
         None
     });
-    for word in [&json, &html].into_iter().flatten() {
-        if let Err(finding) = writable(&word.value, word.span) {
-            found.push(finding);
-        }
-    }
-    if let (Some(a), Some(b)) = (&json, &html)
-        && a.value == b.value
-    {
-        let finding = Diagnostic::error("cli::conflict", "--json and --html name the same place");
-        found.push(finding.at(b.span, "").help("give one of them a file of its own"));
-    }
+    let places = ReportPlaces::new(json, html, &mut found);
     if found.has_errors() {
         return Err(found);
     }
@@ -186,23 +193,11 @@ fn run_machines(
     let compared = study::machines::compare(&job, &machines.unwrap_or_default(), &mut bar)?;
     drop(bar);
     let Some(comparison) = compared else { return Ok(None) };
-    let mut reports = Vec::new();
-    if let Some(word) = json {
-        reports.push((word, format!("{:#}\n", study::machines::to_json(&comparison))));
-    }
-    if let Some(word) = html {
-        reports.push((word, study::machines::to_html(&comparison)));
-    }
-    let table = reports.iter().all(|(word, _)| word.value != "-");
-    for (word, text) in reports {
-        if word.value == "-" {
-            out.text(&text);
-        } else {
-            write(&word.value, word.span, &text)?;
-        }
-    }
-    if table {
-        out.text(&study::machines::to_text(&comparison));
-    }
+    let reports = Reports {
+        text: &|| study::machines::to_text(&comparison),
+        json: &|| study::machines::to_json(&comparison),
+        html: &|| study::machines::to_html(&comparison),
+    };
+    places.print(&reports, out)?;
     Ok(Some(comparison))
 }

@@ -4,7 +4,7 @@ use ::study::lowering::{self, BACKENDS, Backend, Settings};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 
 use super::predicate::load;
-use super::target::{one, writable, write};
+use super::target::{one, print, writable, write};
 use crate::args::Lower;
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -29,17 +29,8 @@ pub(crate) fn lower(args: &Lower, out: &mut Out) -> Exit {
     let output = args.output.as_ref().map(|path| line.option("output", path));
     line.enter(&mut sources);
     let words = Words { args, file, isa, kernel, options, output };
-    match written(&words, &mut sources) {
-        Ok((text, notes)) => {
-            out.findings(&notes, &sources);
-            out.text(&text);
-            Exit::Ok
-        }
-        Err(found) => {
-            out.findings(&found, &sources);
-            Exit::Usage
-        }
-    }
+    let made = written(&words, &mut sources);
+    print(made, &sources, out)
 }
 
 fn backend(words: &Words<'_>) -> Result<(&'static Backend, Settings), Diagnostic> {

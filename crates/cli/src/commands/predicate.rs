@@ -8,7 +8,7 @@ use lab::run::JobParts;
 use machines::{Image, Isa, Program};
 
 use super::choose_isa;
-use super::target::one;
+use super::target::{one, print};
 use crate::args::Predicate;
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -34,17 +34,8 @@ pub(crate) fn predicate(args: &Predicate, out: &mut Out) -> Exit {
     let np = args.np.as_ref().map(|n| line.option("np", n));
     line.enter(&mut sources);
     let words = Words { args, file, isa, kernel, np };
-    match report(&words, &mut sources) {
-        Ok((text, notes)) => {
-            out.findings(&notes, &sources);
-            out.text(&text);
-            Exit::Ok
-        }
-        Err(found) => {
-            out.findings(&found, &sources);
-            Exit::Usage
-        }
-    }
+    let made = report(&words, &mut sources);
+    print(made, &sources, out)
 }
 
 /// Returns the reports of the selected kernels, and diagnostics other than errors.

@@ -7,6 +7,7 @@ use lab::run::{Job, Word};
 
 use super::run::{Words, files, prepare};
 use crate::args::Target;
+use crate::out::{Exit, Out};
 
 /// A prepared job, with the command's own options in the order of the request.
 pub(super) struct Ready {
@@ -30,6 +31,25 @@ pub(super) fn ready(
     }
     let (job, _) = prepare(&words, sources)?;
     Ok(Ready { job, extra: words.extra })
+}
+
+/// Prints the text of a command and the diagnostics beside it, or why there is none.
+pub(super) fn print(
+    made: Result<(String, Diagnostics), Diagnostics>,
+    sources: &SourceMap,
+    out: &mut Out,
+) -> Exit {
+    match made {
+        Ok((text, notes)) => {
+            out.findings(&notes, sources);
+            out.text(&text);
+            Exit::Ok
+        }
+        Err(found) => {
+            out.findings(&found, sources);
+            Exit::Usage
+        }
+    }
 }
 
 /// Wraps a single diagnostic.
