@@ -159,8 +159,9 @@ mod tests {
         for (width, height) in (0..140).step_by(7).flat_map(|w| (0..50).map(move |h| (w, h))) {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
             terminal.draw(|frame| draw(frame, &view)).expect("drawn");
-            let text = terminal.backend().to_string();
+            // The backend has no text of a terminal without columns.
             if (20..60).contains(&width) && height > 0 {
+                let text = terminal.backend().to_string();
                 assert!(text.contains("the terminal is"), "{text}");
             }
         }
