@@ -135,9 +135,7 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
             Some("it has barriers in memory")
         }
-        Op::WgmmaFence | Op::Wgmma | Op::WgmmaReg | Op::WgmmaCommit | Op::WgmmaWait => {
-            Some("it has products of warp groups")
-        }
+        op if is_of_warp_group(op) => Some("it has products of warp groups"),
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),
     }
