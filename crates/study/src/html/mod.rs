@@ -12,6 +12,7 @@
 
 mod bars;
 pub(crate) mod escape;
+pub(crate) mod frame;
 mod graph;
 mod listing;
 mod page;

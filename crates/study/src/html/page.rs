@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::bars::{PATTERNS, bars, legend};
 use super::escape::{json, text};
+use super::frame::{begin, section};
 use super::graph::graph;
 use super::listing::listings;
 use super::page_data::PageData;
@@ -16,7 +17,6 @@ use super::views::views;
 use crate::divergence::{Comparison, Verdict, to_json};
 use crate::source_texts::last_component;
 
-const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
 /// The content security policy: the page loads nothing.
@@ -62,13 +62,8 @@ pub fn to_html(comparison: &Comparison, page_data: &PageData) -> String {
     let kernels = comparison.kernels.join(", ");
     let title = text(&format!("{kernels}: convergence mechanisms compared"));
     let mut out = String::new();
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{PATTERNS}{ARROW}"
-    );
+    begin(&mut out, POLICY, &title);
+    let _ = write!(out, "{PATTERNS}{ARROW}");
     header(&mut out, comparison, page_data, &kernels);
     out.push_str("<main>\n");
     section(&mut out, "summary", "Mechanisms", &table(comparison));
@@ -150,13 +145,6 @@ fn fold(index: usize, kernel: &str, graph: &str) -> String {
     format!(
         "<details class=\"fold\"{open}><summary><code>{kernel}</code></summary>\n{graph}</details>\n"
     )
-}
-
-fn section(out: &mut String, id: &str, title: &str, body: &str) {
-    let _ = write!(
-        out,
-        "<section id=\"{id}\" aria-labelledby=\"h-{id}\">\n<h2 id=\"h-{id}\">{title}</h2>\n{body}</section>\n"
-    );
 }
 
 fn data(out: &mut String, id: &str, value: &Value) {

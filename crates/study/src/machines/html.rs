@@ -8,8 +8,7 @@ use simt::slots::SlotCause;
 use super::text::{COLUMNS, cells, costly, of, refusal};
 use super::{Equality, MachineComparison, Outcome, to_json};
 use crate::html::escape::{grouped, json, text};
-
-const STYLE: &str = include_str!("../html/report.css");
+use crate::html::frame::{begin, section};
 
 /// The content security policy: the page loads nothing and runs nothing.
 const POLICY: &str =
@@ -25,14 +24,10 @@ What a machine cannot take is refused, with the operation and its line.</p>\n\
 pub fn to_html(comparison: &MachineComparison) -> String {
     let kernels = text(&comparison.kernels.join(", "));
     let mut out = String::new();
+    begin(&mut out, POLICY, &format!("{kernels}: machines compared"));
     let _ = write!(
         out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{kernels}: machines compared</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header>\n<p class=\"brand\">simtlab compare</p>\n<h1>{kernels}</h1>\n\
+        "<header>\n<p class=\"brand\">simtlab compare</p>\n<h1>{kernels}</h1>\n\
          <p class=\"sub\"><code>{}</code></p>\n</header>\n<main>\n",
         text(&comparison.module)
     );
@@ -47,13 +42,6 @@ pub fn to_html(comparison: &MachineComparison) -> String {
         json(&to_json(comparison))
     );
     out
-}
-
-fn section(out: &mut String, id: &str, title: &str, body: &str) {
-    let _ = write!(
-        out,
-        "<section id=\"{id}\" aria-labelledby=\"h-{id}\">\n<h2 id=\"h-{id}\">{title}</h2>\n{body}</section>\n"
-    );
 }
 
 fn open(out: &mut String, label: &str, columns: &[(&str, &str)]) {
