@@ -66,14 +66,14 @@ def test_enable_comes_first(monkeypatch):
         simtlab.enable(libraries="/nowhere")
 
 
-def run_pytest(path, *options, **variables):
+def run_pytest(path, *options, python=sys.executable, **variables):
     """Runs pytest with the plug-in, and a command in place of `simtlab` that runs the program and writes events."""
     command = path / "simtlab"
     command.write_text(
         '#!/bin/sh\necho "$@" > words\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec env SIMTLAB_JOURNAL="$PWD/journal" "$@"\n'
     )
     command.chmod(0o755)
-    words = [sys.executable, "-m", "pytest", "-p", "simtlab_clients.pytest_plugin", "-p", "no:cacheprovider", "-q", *options]
+    words = [python, "-m", "pytest", "-p", "simtlab_clients.pytest_plugin", "-p", "no:cacheprovider", "-q", *options]
     environment = {**os.environ, "SIMTLAB_COMMAND": str(command), "PYTHONPATH": str(PACKAGES), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
     return subprocess.run(words, env=environment, capture_output=True, text=True, cwd=path)
 
@@ -147,5 +147,12 @@ def test_without_the_option_nothing_happens(tmp_path):
     (tmp_path / "test_it.py").write_text("def test(): pass\n")
     assert run_pytest(tmp_path).returncode == 0
     assert not (tmp_path / "words").exists()
-    done = run_pytest(tmp_path, "--simtlab", SIMTLAB_COMMAND="", PATH="/nowhere")
+    # An interpreter beside which no package has put its `simtlab`.
+    bare, project = tmp_path / "bare", tmp_path / "project"
+    bare.mkdir()
+    project.mkdir()
+    python = bare / "python"
+    python.symlink_to(os.path.realpath(sys.executable))
+    packages = os.pathsep.join([str(PACKAGES), *filter(None, sys.path)])
+    done = run_pytest(project, "--simtlab", python=str(python), SIMTLAB_COMMAND="", PATH="/nowhere", PYTHONPATH=packages)
     assert done.returncode == 4 and "needs the command `simtlab`" in done.stderr

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _simtlab
 from ._errors import LaunchError
@@ -33,7 +33,7 @@ class Sweep:
         """The rows, one at a time, with numbers as numbers and None where a row has nothing."""
         with open(os.path.join(self.folder, "columns.json"), encoding="utf-8") as file:
             types = {column["name"]: column["type"] for column in json.load(file)["columns"]}
-        read = {"int64": int, "float64": float, "bool": lambda text: text == "true", "text": str}
+        read: Dict[str, Callable[[str], Any]] = {"int64": int, "float64": float, "bool": lambda text: text == "true", "text": str}
         with open(self.csv, newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 yield {name: read[types[name]](value) if value != "" else None for name, value in row.items()}
