@@ -161,6 +161,16 @@ impl Check {
         matches!(self.what, Prepared::Statistic(_))
     }
 
+    /// Returns whether buffers hold what this expects of one; `None` if it expects something else.
+    pub(super) fn accepts(&self, buffers: &[FinalBuffer]) -> Option<bool> {
+        match &self.what {
+            Prepared::Buffer { expected, want, start, shown } => {
+                Some(judge_buffer(expected, want, *start, shown, buffers).0)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns whether this expects exactly `end` of launch number `index`.
     pub(super) fn expects_end(&self, index: usize, end: &End) -> bool {
         match (&self.what, end) {

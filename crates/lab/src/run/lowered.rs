@@ -30,7 +30,8 @@ impl Job {
 
     /// Runs a program of another machine in the place of each launch, with the launch's arguments
     /// and the contents of the buffers, which go on from launch to launch. The machine's own
-    /// defaults apply but for `width`, the lanes of a group.
+    /// defaults apply but for `width`, the lanes of a group, and `limit`, the most issues of a
+    /// launch, where the job has no limit of its own.
     ///
     /// # Errors
     /// Returns diagnostics if a program does not load, or does not take the arguments.
@@ -38,7 +39,7 @@ impl Job {
         &self,
         machine: &'static Isa,
         programs: &[String],
-        width: Option<u64>,
+        (width, limit): (Option<u64>, Option<u64>),
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LoweredRun> {
         let mut arrays: Vec<(String, Array)> =
@@ -87,7 +88,7 @@ impl Job {
                 mechanism: machine.default_mechanisms.first().copied().unwrap_or_default(),
                 warp_size: width.unwrap_or(machine.default_warp_size),
                 seed: self.seed,
-                limit: self.limit,
+                limit: self.limit.or(limit),
                 detailed: false,
                 engine: self.engine,
                 level: self.level,
@@ -112,6 +113,14 @@ impl Job {
         }
         let buffer = |(name, contents)| FinalBuffer { name, contents };
         Ok(LoweredRun { launches, buffers: arrays.into_iter().map(buffer).collect() })
+    }
+
+    /// Returns whether buffers hold what the job's expectations say of them; `None` if they say
+    /// nothing.
+    #[must_use]
+    pub fn accepts(&self, buffers: &[FinalBuffer]) -> Option<bool> {
+        let judged = self.checks.iter().filter_map(|check| check.accepts(buffers));
+        judged.reduce(|all, one| all && one)
     }
 
     /// Returns kernel, grid, block and dynamic shared memory of each launch.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use simt::slots::SlotCause;
 
-use super::text::{COLUMNS, cells, costly, of, refusal};
+use super::text::{COLUMNS, cells, costly, difference, of, refusal};
 use super::{Equality, MachineComparison, Outcome, to_json};
 use crate::html::escape::{grouped, json, text};
 use crate::html::frame::{begin, section};
@@ -89,8 +89,8 @@ fn remarks(comparison: &MachineComparison) -> String {
             Outcome::Ran(figures) => match &figures.equality {
                 Equality::Reference => "the other machines are compared with it".to_owned(),
                 Equality::Equal => "all buffers are equal".to_owned(),
-                Equality::Differs { buffer, element, count } => {
-                    format!("{count} elements differ; the first is {buffer}[{element}]")
+                Equality::Differs { buffer, element, count, order } => {
+                    difference(buffer, *element, *count, order)
                 }
             },
             Outcome::Refused { kernel, message, line, source } => {

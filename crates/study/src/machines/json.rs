@@ -48,9 +48,15 @@ fn figures(figures: &Figures) -> Value {
     let equal = match &figures.equality {
         Equality::Reference => json!({ "equal": null }),
         Equality::Equal => json!({ "equal": true }),
-        Equality::Differs { buffer, element, count } => {
-            json!({ "equal": false, "buffer": buffer, "element": element, "count": count })
-        }
+        Equality::Differs { buffer, element, count, order } => json!({
+            "equal": false,
+            "buffer": buffer,
+            "element": element,
+            "count": count,
+            "as_expected": order.expected,
+            "other_mechanism": order.mechanism,
+            "order": order.explains(),
+        }),
     };
     let lowering: Map<String, Value> =
         figures.lowering.iter().map(|(name, figure)| (name.clone(), json!(figure))).collect();

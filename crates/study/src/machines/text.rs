@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lab::show::paragraph;
 use simt::slots::SlotCause;
 
-use super::{Equality, Figures, MachineComparison, Outcome};
+use super::{Equality, Figures, MachineComparison, Order, Outcome};
 
 /// Most lines of the source that are listed.
 const LINES: usize = 8;
@@ -28,6 +28,7 @@ pub(super) fn cells(figures: &Figures) -> Vec<String> {
         match &figures.equality {
             Equality::Reference => "ref".to_owned(),
             Equality::Equal => "yes".to_owned(),
+            Equality::Differs { order, .. } if order.explains() => "order".to_owned(),
             Equality::Differs { .. } => "no".to_owned(),
         },
     ]
@@ -44,7 +45,10 @@ pub(super) const COLUMNS: [(&str, &str); 10] = [
     ("on %", "lane slots of lanes that executed"),
     ("masks", "masks or predicates that a program has at most"),
     ("spills", "values, masks or predicates that live in memory"),
-    ("equal", "whether all buffers are those of the first row"),
+    (
+        "equal",
+        "whether all buffers are those of the first row; order: but for the order of threads",
+    ),
 ];
 
 fn percent(part: u64, whole: u64) -> String {
@@ -62,8 +66,8 @@ pub fn to_text(comparison: &MachineComparison) -> String {
     for row in &comparison.rows {
         let text = match &row.outcome {
             Outcome::Ran(figures) => match &figures.equality {
-                Equality::Differs { buffer, element, count } => {
-                    format!("{count} elements differ; the first is {buffer}[{element}]")
+                Equality::Differs { buffer, element, count, order } => {
+                    difference(buffer, *element, *count, order)
                 }
                 _ => continue,
             },
@@ -76,6 +80,18 @@ pub fn to_text(comparison: &MachineComparison) -> String {
         paragraph(&mut out, &format!("{}: ", row.machine), &text);
     }
     lines(&mut out, comparison);
+    out
+}
+
+/// How results differ, in a sentence.
+pub(super) fn difference(buffer: &str, element: usize, count: usize, order: &Order) -> String {
+    let mut out = format!("{count} elements differ; the first is {buffer}[{element}]");
+    if order.explains() {
+        out.push_str("; the order of threads is the cause: the expectations of the job hold");
+    }
+    if let Some(mechanism) = order.mechanism {
+        let _ = write!(out, "; under `{mechanism}` the first row's machine leaves others, too");
+    }
     out
 }
 

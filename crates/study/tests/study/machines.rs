@@ -8,8 +8,8 @@ use ::machines::{Isa, Unmonitored};
 use isa::SourceMap;
 use lab::run::{Job, JobParts, Settings};
 use study::machines::{
-    Equality, Figures, MachineComparison, Outcome, compare, machines_named, to_html, to_json,
-    to_text,
+    Equality, Figures, MachineComparison, Order, Outcome, compare, machines_named, to_html,
+    to_json, to_text,
 };
 
 fn kernels() -> PathBuf {
@@ -94,6 +94,35 @@ fn what_a_machine_lacks_is_named_with_its_line() {
     assert!(comparison.sound(), "a refusal is no failure");
     assert!(text.contains("refused: `perfect`, line "), "{text}");
     assert!(text.contains("operation `printf`"), "{text}");
+}
+
+#[test]
+fn results_that_depend_on_the_order_of_threads_are_told_apart() {
+    let comparison = compared("hash_table", &["linx"]);
+    let text = to_text(&comparison);
+    assert!(comparison.sound(), "{text}");
+    let linx = ran(&comparison)[1].1;
+    let Equality::Differs { order, .. } = &linx.equality else { panic!("{text}") };
+    assert_eq!((order.expected, order.explains()), (Some(true), true), "{text}");
+    assert!(text.contains("  order\n"), "{text}");
+    let value = to_json(&comparison);
+    assert_eq!(value["rows"][1]["figures"]["results"]["order"], true, "{value}");
+}
+
+#[test]
+fn order_alone_excuses_no_result() {
+    let order = |expected, mechanism| Order { expected, mechanism }.explains();
+    assert!(order(Some(true), Some("serial")));
+    assert!(!order(Some(false), Some("serial")) && !order(None, Some("serial")));
+    assert!(!order(Some(true), None));
+}
+
+#[test]
+fn lanes_that_wait_for_each_other_for_ever_are_stopped() {
+    let comparison = compared("divergence/lock_order", &["linx"]);
+    for row in &comparison.rows {
+        assert!(matches!(row.outcome, Outcome::Stopped { .. }), "{row:?}");
+    }
 }
 
 #[test]
