@@ -90,7 +90,7 @@ impl Adapter {
                 out.push(json!({"verified": false, "message": format!("no event `{filter}`")}));
                 continue;
             };
-            let number = session.add_point(What::Catch(*catch), filter, None, false);
+            let number = session.add_point(What::Catch(catch.clone()), filter, None, false);
             self.points.entry(KIND.to_owned()).or_default().push(number);
             out.push(json!({"id": number, "verified": true}));
         }

@@ -2,24 +2,45 @@
 //!
 //! The laboratory and the library interfaces hand launches to debuggers through [`run`], so that
 //! both show the same code. A launch is in the debugger from before its first issue, on the exact
-//! engine; the caller runs what is left of it.
+//! engine; the caller runs what is left of it. Runs to far places begin on the fast engine
+//! (`companion`); races and differences from other mechanisms are found by searches (`search`).
+
+mod companion;
+mod search;
+
+use std::sync::Arc;
 
 use checks::probe::Place;
 use debug::{After, Client, Code, Execution, Function, Instruction, Parameter};
+use engine::Exact;
 use ir::FuncId;
 use isa::SourceFile;
 use simt::Pc;
 use vm::{Cause, Engine, State};
 
+/// Begins the same launch under another mechanism: its code, the places of it, and its state
+/// without memory. Returns why it cannot.
+pub type Begin<'p, const N: usize> = &'p dyn Fn(&str) -> Result<Begun<'p, N>, String>;
+
+/// A launch under another mechanism.
+pub struct Begun<'p, const N: usize> {
+    /// The linked program.
+    pub program: &'p vm::Program,
+    /// The places of its code.
+    pub places: &'p Arc<[Place]>,
+    /// The state before the first issue, without memory.
+    pub state: State<N>,
+}
+
 /// A kernel whose launch is to be debugged.
-#[derive(Clone, Copy, Debug)]
-pub struct Kernel<'p> {
+#[derive(Clone, Copy)]
+pub struct Kernel<'p, const N: usize> {
     /// The linked program.
     pub program: &'p vm::Program,
     /// The places of its code, by program counter.
-    pub places: &'p [Place],
-    /// The text that lines refer to. Code of other texts has no lines.
-    pub text: &'p SourceFile,
+    pub places: &'p Arc<[Place]>,
+    /// The text that lines refer to, if there is one. Code of other texts has no lines.
+    pub text: Option<&'p SourceFile>,
     /// The kernel.
     pub kernel: FuncId,
     /// The name of the launch's mechanism.
@@ -28,22 +49,40 @@ pub struct Kernel<'p> {
     pub grid: [u64; 3],
     /// Extents of a block in threads.
     pub block: [u64; 3],
+    /// The launch under another mechanism.
+    pub begin: Begin<'p, N>,
 }
 
 /// Hands a launch, with its memory, to a debugger; returns it as the debugger leaves it, and what
 /// is to become of it.
 pub fn run<const N: usize>(
-    kernel: &Kernel<'_>,
+    kernel: &Kernel<'_, N>,
     state: State<N>,
     client: &mut dyn Client,
-) -> (State<N>, After) {
+) -> (State<N>, After)
+where
+    State<N>: Exact<N>,
+{
     let module = kernel.program.module();
     let name = module.functions.get(kernel.kernel.index()).map_or("", |f| f.name.as_str());
-    let engine = Engine::<N>;
-    let mut execution = Execution::new(&engine, kernel.program, state, explain, code(kernel))
-        .named(name, kernel.mechanism, (kernel.grid, kernel.block));
+    let engine = &Engine::<N>;
+    let mut execution = Execution::new(engine, kernel.program, state, explain, code(kernel))
+        .named(name, kernel.mechanism, (kernel.grid, kernel.block))
+        .with_companion(companion(kernel));
     let after = client.launch(&mut execution);
     (execution.into_state(), after)
+}
+
+/// What a kernel's launches have in the debugger beside the exact engine: runs ahead on the fast
+/// one, and searches for races and for differences from other mechanisms.
+#[must_use]
+pub fn companion<'p, const N: usize>(
+    kernel: &Kernel<'p, N>,
+) -> Box<dyn debug::Companion<'p, State<N>> + 'p>
+where
+    State<N>: Exact<N>,
+{
+    Box::new(companion::Companion { kernel: *kernel })
 }
 
 fn explain(cause: &Cause) -> String {
@@ -53,7 +92,7 @@ fn explain(cause: &Cause) -> String {
     }
 }
 
-fn parameters(kernel: &Kernel<'_>) -> Vec<Parameter> {
+fn parameters<const N: usize>(kernel: &Kernel<'_, N>) -> Vec<Parameter> {
     let function = kernel.program.module().functions.get(kernel.kernel.index());
     let params = function.map(ir::Function::params).unwrap_or_default();
     let parameter = |param: &ir::module::Param| Parameter {
@@ -65,7 +104,7 @@ fn parameters(kernel: &Kernel<'_>) -> Vec<Parameter> {
 }
 
 /// The code as the debugger shows it.
-fn code(kernel: &Kernel<'_>) -> Code {
+fn code<const N: usize>(kernel: &Kernel<'_, N>) -> Code {
     let (program, text) = (kernel.program, kernel.text);
     let module = program.module();
     let main = main_file(kernel);
@@ -78,7 +117,8 @@ fn code(kernel: &Kernel<'_>) -> Code {
             source: place.source.clone(),
         }
     };
-    let instructions = (0..).zip(kernel.places).zip(program.code()).map(instruction).collect();
+    let instructions =
+        (0..).zip(kernel.places.iter()).zip(program.code()).map(instruction).collect();
     let end = kernel.places.len() as u64;
     let functions = &module.functions;
     let entries: Vec<Pc> = (0..functions.len()).filter_map(|f| program.entry(f)).collect();
@@ -88,7 +128,8 @@ fn code(kernel: &Kernel<'_>) -> Code {
         entry,
         end: next(entry).unwrap_or(Pc(end)),
     });
-    let mut code = Code::new(text.name(), text.text(), instructions, shown.collect());
+    let (name, text) = text.map_or(("", ""), |text| (text.name(), text.text()));
+    let mut code = Code::new(name, text, instructions, shown.collect());
     for (function, &entry) in functions.iter().zip(&entries) {
         let mut pc = entry;
         for block in &function.blocks {
@@ -101,7 +142,7 @@ fn code(kernel: &Kernel<'_>) -> Code {
 }
 
 /// The text in which the kernel stands, if it has a place.
-fn main_file(kernel: &Kernel<'_>) -> Option<isa::FileId> {
+fn main_file<const N: usize>(kernel: &Kernel<'_, N>) -> Option<isa::FileId> {
     let module = kernel.program.module();
     let function = module.functions.get(kernel.kernel.index())?;
     let loc = module.locs.get(function.loc.index())?;

@@ -17,6 +17,7 @@ use simt::memory::{Addr, Space};
 use simt::observe::{Blind, GroupId};
 
 use crate::code::Code;
+use crate::companion::{Ahead, Companion, Found, Goal, Search, Searcher, Segment};
 use crate::target::{
     AccessWatch, Before, BranchView, Changed, End, EndKind, Event, Issued, Judge, Lanes, Look,
     Memory, Merge, RegisterWatch, Stopped, Stops, Target, TargetError,
@@ -34,6 +35,8 @@ const BYTES_AN_ISSUE: u64 = 64;
 const REPLAY: u64 = 512;
 /// How shortly.
 const SHORT: u64 = 128;
+/// Issues of a replay from which on running ahead may pay.
+pub(crate) const FAR: u64 = 1 << 16;
 
 /// Turns a cause into a sentence.
 pub type Explain<C> = fn(&C) -> String;
@@ -62,6 +65,12 @@ pub struct Execution<'p, M: Inspect<N>, const N: usize> {
     timeline: Timeline<M::State>,
     /// Issues between marks.
     gap: u64,
+    companion: Option<Box<dyn Companion<'p, M::State> + 'p>>,
+    /// Searches that have begun, by branch.
+    searches: Vec<(usize, Search, Box<dyn Searcher + 'p>)>,
+    ahead: Option<Result<u64, String>>,
+    /// Issues from which on a replay tries to run ahead.
+    far: u64,
     interrupt: Arc<AtomicBool>,
 }
 
@@ -88,6 +97,10 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
             end: None,
             timeline: Timeline::new(first),
             gap: GAP,
+            companion: None,
+            searches: Vec::new(),
+            ahead: None,
+            far: FAR,
             interrupt: Arc::default(),
         };
         this.look_ahead();
@@ -114,6 +127,20 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
     #[must_use]
     pub fn with_exit(mut self, exit: fn(&M::State) -> Option<i64>) -> Self {
         self.exit = exit;
+        self
+    }
+
+    /// Adds a faster engine, and searches.
+    #[must_use]
+    pub fn with_companion(mut self, companion: Box<dyn Companion<'p, M::State> + 'p>) -> Self {
+        self.companion = Some(companion);
+        self
+    }
+
+    /// Sets the number of issues from which on replays try to run ahead, for tests.
+    #[must_use]
+    pub fn with_far(mut self, far: u64) -> Self {
+        self.far = far;
         self
     }
 
@@ -308,6 +335,10 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
                 self.mark_here();
                 due = self.due();
             }
+            if !stops.searches.is_empty() && !self.search_on(&stops.searches) {
+                self.look_ahead();
+                return Stopped::Interrupted;
+            }
             let told = !std::mem::take(&mut skip) && !matches!(stops.before, Before::None);
             let mut parts = Vec::new();
             if told || stops.merges {
@@ -367,6 +398,12 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
                 let after = self.path_sets(watcher.issued.group);
                 watcher.issued.merges = merges(&parts, &after);
                 watcher.told |= !watcher.issued.merges.is_empty();
+            }
+            for search in &stops.searches {
+                if let Some(found) = self.found(search) {
+                    watcher.issued.found.push((search.clone(), found));
+                    watcher.told = true;
+                }
             }
             if (watcher.told || stops.issued) && self.judged(&watcher.issued, judge) {
                 return Stopped::Judged;
@@ -542,11 +579,91 @@ impl<M: Inspect<N>, const N: usize> Look for Execution<'_, M, N> {
     }
 }
 
-impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
+impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
+    /// Lets searches follow the next issue; returns `false` if they were interrupted.
+    fn search_on(&mut self, wanted: &[Search]) -> bool {
+        let (branch, next) = (self.timeline.current, self.at + 1);
+        let own = self.searches.iter_mut().filter(|(b, s, _)| *b == branch && wanted.contains(s));
+        let interrupt = &self.interrupt;
+        own.fold(true, |on, (_, _, searcher)| on && searcher.advance(next, interrupt))
+    }
+
+    /// What a search has found in the last issue.
+    fn found(&self, search: &Search) -> Option<Found> {
+        let (branch, last) = (self.timeline.current, self.at.checked_sub(1)?);
+        let mut searches = self.searches.iter();
+        let (.., searcher) = searches.find(|(b, s, _)| *b == branch && s == search)?;
+        let found = searcher.found();
+        let index = found.binary_search_by_key(&last, |found| found.position).ok()?;
+        Some(found[index].clone())
+    }
+
+    /// The state of a mark, with its memory.
+    fn state_of(&self, (branch, index): (usize, usize)) -> Result<M::State, String> {
+        let mark = &self.timeline.branches[branch].marks[index];
+        let memory = self.machine.memory(&self.state).try_clone();
+        let mut memory = memory.map_err(|error| error.to_string())?;
+        memory.restore(&mark.memory).map_err(|error| error.to_string())?;
+        let mut state = mark.state.clone();
+        *self.machine.memory_mut(&mut state) = memory;
+        Ok(state)
+    }
+
+    /// The states from which the recording up to the present branch follows.
+    fn segments(&self) -> Result<Vec<Segment<M::State>>, String> {
+        let mut out = Vec::new();
+        let mut next = Some(self.timeline.current);
+        while let Some(branch) = next {
+            let view = &self.timeline.branches[branch];
+            out.push((view.start, self.state_of((branch, 0))?));
+            next = view.parent.map(|(parent, _)| parent);
+        }
+        out.reverse();
+        Ok(out)
+    }
+
+    /// The last mark of this branch before a position from which the launch can run ahead.
+    fn springboard(&self, until: u64) -> Option<(usize, usize)> {
+        let companion = self.companion.as_deref()?;
+        let current = self.timeline.current;
+        let marks = self.timeline.branches[current].marks.iter().enumerate().rev();
+        let mut marks = marks.filter(|(_, mark)| mark.at <= until);
+        let found = marks.find(|(_, mark)| companion.may_run_ahead(&mark.state));
+        found.map(|(index, _)| (current, index))
+    }
+
+    /// Runs ahead to the last place before the goal; the position there.
+    fn leap(&mut self, until: u64, places: &[Pc]) -> Result<u64, String> {
+        let companion = self.companion.as_deref().ok_or("this machine has one engine")?;
+        let from = self.springboard(self.at).ok_or("the launch was changed after its start")?;
+        let interrupt = Arc::clone(&self.interrupt);
+        let mut goal = Goal { until, places, interrupt: &interrupt };
+        let reached = loop {
+            let mut state = self.state_of(from)?;
+            match companion.run_ahead(&mut state, &goal)? {
+                Ahead::Reached(at) => break (state, at),
+                // The state is wanted, so the last blocks are left to the exact engine.
+                Ahead::Ended(at) if at > 0 && at <= goal.until => goal.until = at - 1,
+                Ahead::Ended(_) => return Err("no block has ended before".to_owned()),
+            }
+        };
+        let (state, at) = reached;
+        if at <= self.at {
+            return Err("the next block that ends does so behind the place".to_owned());
+        }
+        (self.state, self.at, self.end) = (state, at, None);
+        self.mark_here();
+        self.timeline.reach(at);
+        self.look_ahead();
+        Ok(at)
+    }
+
     /// After a change of the state: a new branch begins.
     fn changed(&mut self, what: &str) {
         let mark = mark(self.machine, &mut self.state, self.at, None);
         self.timeline.fork(mark, what.to_owned());
+        let branch = self.timeline.current;
+        self.searches.retain(|(b, ..)| *b != branch);
         self.end = None;
         self.look_ahead();
     }
@@ -580,7 +697,36 @@ impl<M: Inspect<N>, const N: usize> Target for Execution<'_, M, N> {
         } else if self.end.is_some() {
             return Ok(Stopped::Ended);
         }
+        if position - self.at > self.far {
+            self.ahead = Some(self.leap(position, &[]));
+        }
         Ok(self.replay(position))
+    }
+
+    fn run_ahead(&mut self, places: &[Pc]) -> &Result<u64, String> {
+        let leapt = match self.end {
+            Some(_) => Err("the launch has ended".to_owned()),
+            None => self.leap(u64::MAX, places),
+        };
+        self.ahead.insert(leapt)
+    }
+
+    fn ran_ahead(&self) -> Option<&Result<u64, String>> {
+        self.ahead.as_ref()
+    }
+
+    fn prepare(&mut self, search: &Search) -> Result<(), TargetError> {
+        let branch = self.timeline.current;
+        if self.searches.iter().any(|(b, s, _)| *b == branch && s == search) {
+            return Ok(());
+        }
+        let Some(companion) = self.companion.as_deref() else {
+            return Err(TargetError::Search("this machine has no such search".to_owned()));
+        };
+        let segments = self.segments().map_err(TargetError::Host)?;
+        let searcher = companion.search(search, segments).map_err(TargetError::Search)?;
+        self.searches.push((branch, search.clone(), searcher));
+        Ok(())
     }
 
     fn marks(&self) -> Vec<u64> {

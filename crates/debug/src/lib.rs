@@ -14,6 +14,7 @@
 mod client;
 mod code;
 mod commands;
+mod companion;
 mod execution;
 mod expr;
 mod session;
@@ -24,6 +25,7 @@ mod watcher;
 pub use client::{After, At, Client, Console};
 pub use code::{Code, Function, Instruction, LineKey, Parameter};
 pub use commands::{Reply, stopped, summary};
+pub use companion::{Ahead, Companion, Found, Goal, Search, Searcher, Segment};
 pub use execution::{Execution, Explain};
 pub use expr::{Expr, ExprError, Type as WatchedType, Value};
 pub use session::breakpoint::{Breakpoint, Catch, Location, What, locate};

@@ -14,6 +14,7 @@ use simt::{CtaMask, Pc};
 use thiserror::Error;
 
 use crate::code::Code;
+use crate::companion::{Found, Search};
 
 /// A lane set of any group.
 pub type Lanes = CtaMask;
@@ -175,6 +176,8 @@ pub struct Stops {
     pub merges: bool,
     /// Issues with events of barriers and collectives.
     pub syncs: bool,
+    /// Issues that these searches find; [`Target::prepare`] has begun them.
+    pub searches: Vec<Search>,
 }
 
 impl Stops {
@@ -186,6 +189,7 @@ impl Stops {
             || self.syncs
             || !self.accesses.is_empty()
             || !self.registers.is_empty()
+            || !self.searches.is_empty()
     }
 }
 
@@ -249,6 +253,8 @@ pub struct Issued {
     pub merges: Vec<Merge>,
     /// Synchronisation: kind, barrier, group and lanes.
     pub syncs: Vec<(SyncKind, u32, GroupId, Lanes)>,
+    /// What searches have found.
+    pub found: Vec<(Search, Found)>,
 }
 
 /// What is told while a target runs.
@@ -285,6 +291,9 @@ pub enum TargetError {
     /// There is no such branch.
     #[error("there is no branch {0}")]
     NoBranch(usize),
+    /// Why a search cannot begin.
+    #[error("{0}")]
+    Search(String),
 }
 
 /// Says whether to stop at an event.
@@ -297,6 +306,16 @@ pub trait Target: Look {
     /// Runs until `judge` says stop, the launch ends, or the position is reached. With `skip` the
     /// first issue is not told before it is made.
     fn run(&mut self, until: u64, stops: &Stops, skip: bool, judge: Judge<'_>) -> Stopped;
+    /// Runs ahead on a faster engine to the last place before these instructions that it can, and
+    /// says where that is, or why it has not.
+    fn run_ahead(&mut self, places: &[Pc]) -> &Result<u64, String>;
+    /// How the last run ahead went; `None` if none was tried.
+    fn ran_ahead(&self) -> Option<&Result<u64, String>>;
+    /// Begins a search, unless that has been done.
+    ///
+    /// # Errors
+    /// If there is no such search on this machine.
+    fn prepare(&mut self, search: &Search) -> Result<(), TargetError>;
     /// Goes to a position of the current branch.
     ///
     /// # Errors

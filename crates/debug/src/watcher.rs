@@ -26,6 +26,7 @@ impl<'s> Watcher<'s> {
         issued.split.clear();
         issued.merges.clear();
         issued.syncs.clear();
+        issued.found.clear();
         self.told = false;
     }
 }

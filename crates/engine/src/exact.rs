@@ -1,11 +1,13 @@
 //! Launches on the exact engine.
 
+use fast::Declined;
 use simt::machine::{Hang, HangKind, Machine as _, Step};
 use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::trap::Fault;
 use vm::{Canonical, Cause, Engine, FactCheck, Heap, Program, Recheck, Retry, State, Violation};
 
+use crate::ahead::{self, Ahead};
 use crate::monitor::{Monitor, Progress};
 use crate::scheduled;
 use crate::sink::{EventSink, SinkObserver};
@@ -89,6 +91,19 @@ pub trait Exact<const N: usize> {
     /// # Errors
     /// Returns the first fact that does not hold.
     fn check(&mut self, program: &Program, facts: &mut FactCheck) -> Result<(), Box<Violation>>;
+
+    /// Runs a launch of the mechanism `ipdom` ahead on the fast engine, on one thread: to the last
+    /// commit before `until` issues, or before what that engine leaves to the exact one, or until
+    /// `poll` says stop. The state has its memory, and no CTA is resident in it.
+    ///
+    /// # Errors
+    /// Returns why no CTA was committed. The state is then as before.
+    fn run_ahead(
+        &mut self,
+        program: &Program,
+        until: u64,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<Ahead, Declined>;
 }
 
 // Methods that are not generic, so that the interpreter is compiled in this crate.
@@ -109,6 +124,15 @@ impl Exact<1> for State<1> {
         while facts.step(program, self)? == Step::Issued {}
         Ok(())
     }
+
+    fn run_ahead(
+        &mut self,
+        program: &Program,
+        until: u64,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<Ahead, Declined> {
+        ahead::run_ahead(program, self, until, poll)
+    }
 }
 
 impl Exact<16> for State<16> {
@@ -124,6 +148,15 @@ impl Exact<16> for State<16> {
     fn check(&mut self, program: &Program, facts: &mut FactCheck) -> Result<(), Box<Violation>> {
         while facts.step(program, self)? == Step::Issued {}
         Ok(())
+    }
+
+    fn run_ahead(
+        &mut self,
+        _: &Program,
+        _: u64,
+        _: &mut dyn FnMut() -> bool,
+    ) -> Result<Ahead, Declined> {
+        Err(Declined::Launch("its groups have more than 64 lanes"))
     }
 }
 

@@ -12,6 +12,7 @@
 //! The exact engine's interpreter is generic over its observer. It is instantiated here, for each
 //! group width with and without [`Counters`] and an [`EventSink`], and in no crate above this one.
 
+mod ahead;
 mod attempt;
 mod cache;
 mod counters;
@@ -22,6 +23,7 @@ mod options;
 mod scheduled;
 mod sink;
 
+pub use ahead::Ahead;
 pub use cache::Cache;
 pub use counters::{Counters, PcSlots, PcTraffic};
 pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};

@@ -35,6 +35,8 @@ pub(crate) struct Commits {
     pub(crate) allowed: bool,
     /// Bytes of the journal after which they are.
     threshold: usize,
+    /// The number of issues behind which nothing is committed.
+    pub(crate) last: u64,
     /// Statistics of the committed CTAs.
     pub(crate) done: Counts,
     /// Their detailed counts, if the launch runs in detail and a commit has been made.
@@ -64,7 +66,7 @@ impl Commits {
     /// exceeds `after` bytes, or never if that is `None`.
     pub(crate) fn new(after: Option<usize>, done: Counts) -> Self {
         let (allowed, threshold) = (after.is_some(), after.unwrap_or(0));
-        Self { allowed, threshold, done, ..Self::default() }
+        Self { allowed, threshold, last: u64::MAX, done, ..Self::default() }
     }
 
     /// Returns the length of the window around `at` that a step gets, in bytes; the window is
@@ -115,7 +117,11 @@ impl Machine<'_> {
     /// after a CTA has ended.
     #[inline]
     pub(crate) fn commit_memory(&mut self) {
-        if self.commits.allowed && self.memory.kept() >= self.commits.threshold {
+        let commits = &self.commits;
+        if commits.allowed
+            && self.memory.kept() >= commits.threshold
+            && self.stats.slots.issues() <= commits.last
+        {
             self.memory.settle();
             self.commits.done = self.stats;
             self.commits.count += 1;

@@ -131,6 +131,12 @@ pub trait LaunchObserver {
         false
     }
 
+    /// Returns the number of issues behind which nothing is committed, if the exact engine is to go
+    /// on before it. A launch that [`Self::poll`] stops is then declined.
+    fn resume_before(&self) -> Option<u64> {
+        None
+    }
+
     /// Commits all accesses received so far: their CTAs have ended and are final. Later accesses
     /// are void if the launch is declined.
     fn commit(&mut self) {}

@@ -198,7 +198,19 @@ pub(crate) fn run(
     let may_commit = plan.may_commit && (!plan.detailed || observer.can_commit());
     let mut machine = Machine::new(context, memory, plan.detailed, &mut *observer, worker, None);
     machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);
-    match level::advance(plan.level, &mut machine, u64::MAX) {
+    let resumes = machine.observer.resume_before();
+    machine.commits.last = resumes.unwrap_or(u64::MAX);
+    let flow = match level::advance(plan.level, &mut machine, u64::MAX) {
+        Ok(Flow::Stopped) if resumes.is_some() => {
+            Err(Declined::Running("whoever runs it has stopped it"))
+        }
+        // It may end between two calls of the observer.
+        Ok(_) if machine.stats.slots.issues() > machine.commits.last => {
+            Err(Declined::Running("it ends behind the place"))
+        }
+        flow => flow,
+    };
+    match flow {
         Ok(flow) => {
             let mut ended = machine.ended(flow);
             finish_detail(&mut ended, context);

@@ -6,6 +6,7 @@ use std::path::Path;
 #[cfg(unix)]
 use debug::At;
 use debug::{After, Client};
+use debug_vm::Begin;
 use ir::FuncId;
 use vm::State;
 
@@ -42,27 +43,27 @@ impl Context {
 
 /// Hands a launch, with its memory, to a debugger that wants it; returns it with what is to become
 /// of it, or with `None` if nobody has looked at it.
-pub(crate) fn debug(
+pub(crate) fn debug<'p>(
     client: Option<&mut DebugClient>,
-    (loaded, module): (&Loaded, &Module),
-    (kernel, shape): (FuncId, Shape),
+    (loaded, module): (&'p Loaded, &'p Module),
+    (kernel, shape, begin): (FuncId, Shape, Begin<'p, 1>),
     state: State<1>,
 ) -> (State<1>, Option<After>) {
     let Some(client) = client else { return (state, None) };
     if !client.wants_launches() {
         return (state, None);
     }
-    let empty = isa::SourceFile::new("", "");
     let text = debug_vm::text_of(module.program(), kernel, module.sources());
     let [grid, block] = [shape.grid, shape.block].map(|extents| extents.map(u64::from));
     let kernel = debug_vm::Kernel {
         program: module.program(),
         places: loaded.places(),
-        text: text.unwrap_or(&empty),
+        text,
         kernel,
         mechanism: USUAL,
         grid,
         block,
+        begin,
     };
     let (state, after) = debug_vm::run(&kernel, state, &mut **client);
     (state, Some(after))

@@ -200,7 +200,13 @@ impl Context {
         let mut guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
         let outcome = match self.loaded.get(&id) {
             Some(loaded) => {
-                let kernel = (what.0, what.1);
+                let begin = |mechanism: &str| {
+                    let state = self.fresh(id, module, what, mechanism);
+                    let state = state.map_err(|error| error.to_string())?;
+                    let (program, places) = (module.program(), loaded.places());
+                    Ok(debug_vm::Begun { program, places, state })
+                };
+                let kernel = (what.0, what.1, &begin as debug_vm::Begin<'_, 1>);
                 guest.swap(&mut state);
                 let (debugged, after) =
                     debugger::debug(client.as_mut(), (loaded, module), kernel, state);

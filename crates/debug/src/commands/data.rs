@@ -301,7 +301,12 @@ pub(super) fn info(session: &mut Session<'_>, text: &str) -> Answer {
         "recording" => {
             let (bytes, count) = session.target.recorded();
             let position = session.look().position();
-            format!("{count} snapshots of {bytes} bytes in all; at issue {position}\n")
+            let ahead = match session.target.ran_ahead() {
+                None => String::new(),
+                Some(Ok(at)) => format!("the fast engine ran ahead to issue {at}\n"),
+                Some(Err(why)) => format!("the fast engine did not run ahead: {why}\n"),
+            };
+            format!("{count} snapshots of {bytes} bytes in all; at issue {position}\n{ahead}")
         }
         "output" => String::from_utf8_lossy(&session.look().output()).into_owned(),
         _ => {

@@ -93,7 +93,7 @@ static COMMANDS: &[Command] = &[
     command(&["awatch"], "[ADDRESS]:TYPE ...", "stop at any access", points::watch_any),
     command(
         &["catch"],
-        "split|merge|arrive|release|block|mask LANES [if CONDITION]",
+        "split|merge|arrive|release|block|race|mask LANES|difference MECHANISM [if CONDITION]",
         "stop at an event",
         points::catch,
     ),

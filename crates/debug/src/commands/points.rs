@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use simt::memory::Space;
 
 use super::Answer;
+use crate::companion::Search;
 use crate::expr::{Expr, Type};
 use crate::session::breakpoint::{Breakpoint, Catch, What, locate, number};
 use crate::session::{LookNames, Session};
@@ -185,14 +186,25 @@ pub(super) fn catch(session: &mut Session<'_>, text: &str) -> Answer {
         let mut words = [0; 16];
         (words[0], words[1]) = (value as u64, (value >> 64) as u64);
         Catch::Mask(Lanes::from_words(words))
+    } else if name == "difference" {
+        if rest.is_empty() {
+            return Err("write the other mechanism: catch difference min-pc".to_owned());
+        }
+        Catch::Search(Search::Difference(rest.trim().into()))
+    } else if name == "fault" || name == "hang" {
+        super::nothing(rest)?;
+        return Ok("faults and hangs always stop\n".to_owned());
     } else {
         let found = Catch::NAMES.iter().find(|(known, _)| *known == name);
         let names: Vec<&str> = Catch::NAMES.iter().map(|(known, _)| *known).collect();
         let names = names.join(", ");
-        let found = found.ok_or_else(|| format!("events are {names} and mask"))?;
+        let found = found.ok_or_else(|| format!("events are {names}, difference and mask"))?;
         super::nothing(rest)?;
-        found.1
+        found.1.clone()
     };
+    if let Catch::Search(search) = &catch {
+        session.target.prepare(search).map_err(|error| error.to_string())?;
+    }
     let text = catch.to_string();
     let number = session.add_point(What::Catch(catch), &text, condition, false);
     Ok(format!("catch {number}: {text}\n"))

@@ -9,11 +9,14 @@ use simt::observe::{GroupId, SyncKind};
 
 use super::motion::Reason;
 use super::{LookNames, Session};
+use crate::companion::Search;
 use crate::expr::{Expr, Type};
-use crate::target::{AccessWatch, Before, Event, Issued, Lanes, Look, RegisterWatch, Stops};
+use crate::target::{
+    AccessWatch, Before, Event, Issued, Lanes, Look, RegisterWatch, Stops, TargetError,
+};
 
 /// Events that stop a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Catch {
     /// Lanes part.
     Split,
@@ -25,18 +28,21 @@ pub enum Catch {
     Release,
     /// A block begins.
     Block,
+    /// Accesses race, or the launch differs for the first time from what another mechanism does.
+    Search(Search),
     /// An instruction is issued for exactly these lanes, and the one before of the warp was not.
     Mask(Lanes),
 }
 
 impl Catch {
-    /// The names of events, without [`Catch::Mask`].
-    pub const NAMES: [(&'static str, Self); 5] = [
+    /// The names of events, without those that take arguments.
+    pub const NAMES: [(&'static str, Self); 6] = [
         ("split", Self::Split),
         ("merge", Self::Merge),
         ("arrive", Self::Arrive),
         ("release", Self::Release),
         ("block", Self::Block),
+        ("race", Self::Search(Search::Race)),
     ];
 }
 
@@ -44,6 +50,7 @@ impl fmt::Display for Catch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mask(lanes) => write!(f, "mask {lanes:#x}"),
+            Self::Search(Search::Difference(other)) => write!(f, "difference {other}"),
             other => {
                 let named = Self::NAMES.iter().find(|(_, catch)| catch == other);
                 f.write_str(named.map_or("", |(name, _)| name))
@@ -216,19 +223,32 @@ impl Session<'_> {
         self.debugger.points.retain(|point| !which(point));
     }
 
-    /// Finds the places of breakpoints in the code of this launch; watches of lanes go.
+    /// Finds the places of breakpoints in the code of this launch; watches of lanes go, and
+    /// searches that this launch has not.
     pub(crate) fn resolve_points(&mut self) {
-        let look = self.target.look();
         for point in &mut self.debugger.points {
             match &mut point.what {
                 What::Place { places } => {
-                    let found = locate(look, &point.text).map(|found| found.places);
+                    let found = locate(self.target.look(), &point.text).map(|found| found.places);
                     *places = found.unwrap_or_default();
                 }
                 What::Register { .. } => point.enabled = false,
+                What::Catch(Catch::Search(search)) => {
+                    point.enabled &= self.target.prepare(search).is_ok();
+                }
                 What::Memory { .. } | What::Catch(_) => {}
             }
         }
+    }
+
+    /// Begins the searches of enabled breakpoints on the current branch.
+    pub(crate) fn prepare_searches(&mut self) -> Result<(), TargetError> {
+        for point in self.debugger.points.iter().filter(|point| point.enabled) {
+            if let What::Catch(Catch::Search(search)) = &point.what {
+                self.target.prepare(search)?;
+            }
+        }
+        Ok(())
     }
 
     /// What has to be told so that the enabled breakpoints can be judged.
@@ -246,6 +266,7 @@ impl Session<'_> {
                     Catch::Merge => stops.merges = true,
                     Catch::Arrive | Catch::Release => stops.syncs = true,
                     Catch::Block | Catch::Mask(_) => every = true,
+                    Catch::Search(search) => stops.searches.push(search.clone()),
                 },
             }
         }
@@ -326,7 +347,7 @@ impl<'p> Points<'p> {
                     registers += 1;
                     None
                 }
-                (What::Catch(catch), event) => caught(*catch, look, event, last_mask)
+                (What::Catch(catch), event) => caught(catch, look, event, last_mask)
                     .map(|(group, lanes, text)| (group, lanes, Some(text))),
                 _ => None,
             };
@@ -401,7 +422,7 @@ fn begins(look: &dyn Look, cta: u64) -> bool {
 }
 
 fn caught(
-    catch: Catch,
+    catch: &Catch,
     look: &dyn Look,
     event: &Event<'_>,
     last_mask: Option<Lanes>,
@@ -432,9 +453,13 @@ fn caught(
             Some((next.group, next.lanes, format!("block {} begins", next.group.cta)))
         }
         (Catch::Mask(lanes), Event::Before(next))
-            if next.lanes == lanes && last_mask != Some(lanes) =>
+            if next.lanes == *lanes && last_mask != Some(*lanes) =>
         {
-            Some((next.group, lanes, format!("lanes {lanes} are active")))
+            Some((next.group, *lanes, format!("lanes {lanes} are active")))
+        }
+        (Catch::Search(search), Event::Issued(issued)) => {
+            let (_, found) = issued.found.iter().find(|(of, _)| of == search)?;
+            Some((found.group, found.lanes, found.text.clone()))
         }
         _ => None,
     }

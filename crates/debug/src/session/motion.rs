@@ -5,12 +5,14 @@
 
 use std::collections::VecDeque;
 
+use simt::Pc;
 use simt::inspect::FramePlace;
 use simt::observe::{GroupId, SyncKind};
 
 use super::breakpoint::{Hit, Points};
 use super::{Follow, Session, same};
 use crate::code::LineKey;
+use crate::execution::FAR;
 use crate::target::{Before, EndKind, Event, Lanes, Look, Stopped, Stops, TargetError};
 
 /// Events of a stretch that are kept at a time.
@@ -255,12 +257,19 @@ impl Session<'_> {
     }
 
     fn forward(&mut self, step: Option<Step>) -> Moved {
+        self.prepare_searches()?;
         let stops = self.wanted(step, false);
+        // A faster engine knows places alone.
+        let places: Option<Vec<Pc>> = match (&stops.before, step) {
+            (Before::None, None) if !stops.observes() => Some(Vec::new()),
+            (Before::At(places), None) if !stops.observes() => Some(places.clone()),
+            _ => None,
+        };
         let origin = self.origin();
         let mut points = Points::new(&mut self.debugger.points, self.target.look(), true);
         let mut found: Option<Result<Hit, Reason>> = None;
         let mut foreign = 0;
-        let stopped = self.target.run(u64::MAX, &stops, true, &mut |look, event| {
+        let judge = &mut |look: &dyn Look, event: Event<'_>| {
             if let Some(hit) = points.judge(look, &event) {
                 found = Some(Ok(hit));
             } else if let Some(step) = step {
@@ -276,7 +285,16 @@ impl Session<'_> {
                 }
             }
             found.is_some()
-        });
+        };
+        let near = match places {
+            Some(_) => self.target.look().position().saturating_add(FAR),
+            None => u64::MAX,
+        };
+        let mut stopped = self.target.run(near, &stops, true, judge);
+        if let (Stopped::Reached, Some(places)) = (stopped, places) {
+            let _ = self.target.run_ahead(&places);
+            stopped = self.target.run(u64::MAX, &stops, false, judge);
+        }
         let (reason, hit) = match found {
             Some(Ok(hit)) => (hit.reason, Some((hit.group, hit.lane))),
             Some(Err(reason)) => (reason, None),
@@ -287,6 +305,7 @@ impl Session<'_> {
     }
 
     fn backward(&mut self, step: Option<Step>) -> Moved {
+        self.prepare_searches()?;
         let stops = self.wanted(step, true);
         let origin = self.origin();
         let lines = matches!(step, Some(Step::Line | Step::Over | Step::Out));

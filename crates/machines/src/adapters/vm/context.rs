@@ -115,7 +115,9 @@ impl<'p> VmContext<'p> {
         let mut stopped_by_user = false;
         if let Some(client) = monitor.debugger() {
             let after;
-            (state, after) = debugged::run(program, (state, &mut memory), request, client);
+            let begin = |other: &str| self.begin_under::<N>(other, request);
+            let launch = (request, &begin as debug_vm::Begin<'_, N>);
+            (state, after) = debugged::run(program, (state, &mut memory), launch, client);
             stopped_by_user = after == debug::After::Stop;
         }
         if stopped_by_user {
@@ -147,6 +149,26 @@ impl<'p> VmContext<'p> {
         let program = if retried { self.program } else { program };
         let programs = Programs { run: program, written: self.program };
         Ok(result(program, request, report::end(programs, end, request), totals))
+    }
+
+    /// The launch under another mechanism, for the debugger.
+    fn begin_under<const N: usize>(
+        &self,
+        mechanism: &str,
+        request: &LaunchRequest<'_>,
+    ) -> Result<debug_vm::Begun<'_, N>, String>
+    where
+        Start<N>: BuildMechanism<N>,
+    {
+        let other = LaunchRequest { mechanism, ..request.clone() };
+        let (launch, pass) = self.prepare::<N>(&other, MemoryMap::new()).map_err(|e| e.message)?;
+        if pass.is_some() {
+            return Err(format!("`{mechanism}` compiles code of its own, which has other places"));
+        }
+        let state = vm::begin_bare(&self.program.program, launch);
+        let state = state.map_err(|error| error.to_string())?;
+        let (program, places) = (&self.program.program, self.program.places());
+        Ok(debug_vm::Begun { program, places, state })
     }
 
     /// The launch again, under the mechanism with forward progress. Its memory and heap are still
