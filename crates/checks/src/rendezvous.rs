@@ -191,7 +191,11 @@ impl Rendezvous {
                 let since = std::mem::replace(&mut barrier.completed, now);
                 self.barrier(launch, (group.cta, since), &arrived);
             }
-            SyncKind::Collective | SyncKind::Fence(..) => {}
+            SyncKind::Collective
+            | SyncKind::Fence(..)
+            | SyncKind::ProxyFence
+            | SyncKind::ClusterArrive
+            | SyncKind::ClusterRelease => {}
         }
     }
 

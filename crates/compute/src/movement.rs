@@ -32,8 +32,26 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
             Space::Param => lane!(|_e, a| u64::from(space_of(a) == Space::Param)),
             Space::Generic => return None,
         },
+        Op::Mapa => lane!(|_e, a, rank| cluster_address(a, rank)),
+        Op::CtaRank => lane!(|_e, a| cta_rank(a)),
         _ => return None,
     })
+}
+
+/// Bits of a shared address above the offset in a CTA's shared memory: the CTA's rank in its
+/// cluster.
+const RANK: u32 = 24;
+
+/// The rank of the CTA that a shared address, or a generic one in the shared window, belongs to.
+#[must_use]
+const fn cta_rank(address: u64) -> u64 {
+    address >> RANK & 0xff
+}
+
+/// The address of the same byte in the shared memory of the CTA of a rank.
+#[must_use]
+const fn cluster_address(address: u64, rank: u64) -> u64 {
+    address & !(0xff << RANK) | (rank & 0xff) << RANK
 }
 
 /// First generic address of a space that is a window; `None` where generic and specific addresses

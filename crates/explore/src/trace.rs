@@ -190,7 +190,7 @@ impl Trace {
 
     pub(crate) fn access(&mut self, access: &Access<'_>, place: Option<&Place>) {
         let store = match access.space {
-            Space::Shared => Store::Shared(access.group.cta),
+            Space::Shared => Store::Shared(access.owner),
             Space::Global | Space::Generic => Store::Global,
             _ => return,
         };
@@ -212,12 +212,15 @@ impl Trace {
         let (cta, warp) = (sync.group.cta, sync.group.first_thread / 32);
         let collective = Meeting::Collective { cta, warp, members: sync.members };
         let barrier = Meeting::Barrier { cta, barrier: sync.barrier };
+        let cluster = Meeting::Barrier { cta: u64::MAX, barrier: sync.barrier };
         let (meeting, completes) = match sync.kind {
             SyncKind::BarrierArrive => (barrier, false),
             SyncKind::BarrierRelease => (barrier, true),
             SyncKind::CollectiveArrive => (collective, false),
             SyncKind::CollectiveComplete => (collective, true),
-            SyncKind::Collective | SyncKind::Fence(..) => return,
+            SyncKind::ClusterArrive => (cluster, false),
+            SyncKind::ClusterRelease => (cluster, true),
+            SyncKind::Collective | SyncKind::Fence(..) | SyncKind::ProxyFence => return,
         };
         let lanes: &LaneMask<1> = sync.lanes;
         let threads = lanes.iter().map(|lane| Event::thread(sync.group, lane)).collect();

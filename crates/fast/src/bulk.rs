@@ -197,7 +197,9 @@ impl Machine<'_> {
             rest.retain(|p| Space::of(Addr(p.1)) != space);
             let (order, scope, lanes) = (memory.order, memory.scope, here.as_slice());
             let (pc, values) = (Pc(pc), &[][..]);
-            let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
+            let owner = group.cta;
+            let access =
+                Access { group, pc, kind, space, owner, order, scope, size, lanes, values };
             if let Some(sink) = self.observer.accesses() {
                 sink.access(&access);
             }

@@ -29,6 +29,8 @@ pub(crate) struct Context<'c> {
     pub(crate) most_resident: usize,
     pub(crate) shared: SharedLayout,
     pub(crate) workspace: u64,
+    /// Whether the launch says that there are clusters, of one CTA each.
+    pub(crate) explicit_cluster: bool,
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
     /// Statistics of the CTAs that ended before this engine took over.
@@ -49,6 +51,7 @@ impl<'c> Context<'c> {
             most_resident: setup.most_resident,
             shared: setup.shared,
             workspace: setup.workspace,
+            explicit_cluster: setup.clusters.explicit,
             order: setup.knobs.order,
             limit: setup.limit,
             done: setup.done,
@@ -86,6 +89,18 @@ impl<'c> Context<'c> {
             Sreg::CtaidX => cta[0].into(),
             Sreg::CtaidY => cta[1].into(),
             Sreg::CtaidZ => cta[2].into(),
+            // Launches with clusters of several CTAs are declined.
+            Sreg::ClusterIdX => cta[0].into(),
+            Sreg::ClusterIdY => cta[1].into(),
+            Sreg::ClusterIdZ => cta[2].into(),
+            Sreg::NclusterIdX => self.grid[0].into(),
+            Sreg::NclusterIdY => self.grid[1].into(),
+            Sreg::NclusterIdZ => self.grid[2].into(),
+            Sreg::ClusterNctaidX
+            | Sreg::ClusterNctaidY
+            | Sreg::ClusterNctaidZ
+            | Sreg::ClusterNctaRank => 1,
+            Sreg::ExplicitCluster => self.explicit_cluster.into(),
             Sreg::NctaidX => self.grid[0].into(),
             Sreg::NctaidY => self.grid[1].into(),
             Sreg::NctaidZ => self.grid[2].into(),

@@ -132,9 +132,16 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         Op::Malloc | Op::Free => Some("it allocates memory"),
         Op::Alloca => Some("it allocates local memory"),
         Op::AtomVec => Some("it has vector atomics"),
-        Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
-            Some("it has barriers in memory")
-        }
+        Op::MbarInit
+        | Op::MbarInval
+        | Op::MbarArrive
+        | Op::MbarExpect
+        | Op::MbarComplete
+        | Op::MbarTest
+        | Op::MbarTry => Some("it has barriers in memory"),
+        Op::BulkCopy | Op::BulkCommit | Op::BulkWait => Some("it has bulk copies"),
+        Op::StAsync | Op::RedAsync => Some("it has asynchronous stores"),
+        Op::ClusterArrive | Op::ClusterWait => Some("it has barriers of clusters"),
         op if is_of_warp_group(op) => Some("it has products of warp groups"),
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),

@@ -198,6 +198,9 @@ pub fn may_run(state: &State<1>) -> Result<(), Declined> {
     if setup.width != 32 || setup.warp != 32 {
         return Err(Declined::Launch("its warps are not of 32 lanes"));
     }
+    if setup.clusters.size() > 1 {
+        return Err(Declined::Launch("its clusters have several CTAs"));
+    }
     if setup.warp_barriers {
         return Err(Declined::Launch("its barriers count warps"));
     }

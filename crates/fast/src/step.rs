@@ -374,7 +374,9 @@ impl Machine<'_> {
         let (order, scope) = (op.order, op.scope);
         let mut report = |space: Space, lanes: &[(u16, u64)]| {
             let values = &[][..];
-            let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
+            let owner = group.cta;
+            let access =
+                Access { group, pc, kind, space, owner, order, scope, size, lanes, values };
             if let Some(sink) = self.observer.accesses() {
                 sink.repeated_access(&access, times);
             }

@@ -81,7 +81,8 @@ impl Machine<'_> {
             std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
         let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
         let values = &[][..];
-        let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
+        let owner = group.cta;
+        let access = Access { group, pc, kind, space, owner, order, scope, size, lanes, values };
         sink.repeated_access(&access, times);
     }
 

@@ -280,23 +280,41 @@ ops! {
     CvtaFrom "cvtafrom" Compute [T] [T] (TySet::of(&[Ty::U64, Ty::U32])) {} {Space} {}
         "Makes an address in a space of a generic address.";
     IsSpace "isspacep" Compute [P] [T] (TySet::of(&[Ty::U64, Ty::U32])) {} {Space} {}
-        "Whether a generic address lies in a space.";
+        "Whether a generic address lies in a space; shared memory is that of all CTAs of the cluster.";
+    Mapa "mapa" Compute [T] [T, B32] (TySet::of(&[Ty::U64, Ty::U32])) {} {} {}
+        "Makes of a shared address the one of the same variable in the CTA of a rank of the cluster.";
+    CtaRank "ctarank" Compute [B32] [T] (TySet::of(&[Ty::U64, Ty::U32])) {} {} {}
+        "The rank in the cluster of the CTA whose shared memory an address is in.";
 
     // --- Memory
-    Ld "ld" Memory [many T] [Addr] (ANY) {Space Order Scope} {} {}
+    Ld "ld" Memory [many T] [Addr] (ANY) {Space Order Scope} {} {Cluster}
         "Loads one or more adjacent values.";
-    St "st" Memory [] [Addr, many T] (ANY) {Space Order Scope} {} {}
+    St "st" Memory [] [Addr, many T] (ANY) {Space Order Scope} {} {Cluster}
         "Stores one or more adjacent values.";
-    Atom "atom" Memory [opt T] [Addr, T, opt T] (INT.or(BITS).or(FLOAT).or(TySet::of(&[Ty::B128]))) {Space Order Scope} {AtomOp} {} "Reads, combines and writes as one; with a result, gives the old value. Lanes take effect in increasing order.";
+    Atom "atom" Memory [opt T] [Addr, T, opt T] (INT.or(BITS).or(FLOAT).or(TySet::of(&[Ty::B128]))) {Space Order Scope} {AtomOp} {Cluster} "Reads, combines and writes as one; with a result, gives the old value. Lanes take effect in increasing order.";
     AtomVec "atomv" Memory [some T] [Addr, many T] (FLOAT) {Space Order Scope} {AtomOp} {}
         "`atom` on adjacent values, each by itself.";
     CpAsync "cpasync" Memory [] [Addr, B64, Imm, opt B32] (TySet::of(&[Ty::B32, Ty::B64, Ty::B128])) {} {Space} {} "Copies a value from global to shared memory: where to, where from, offset of that; with a fourth operand that many bytes of it, the rest is zero.";
     MbarInit "mbarinit" Memory [] [Addr, B32] (NONE) {Space} {} {}
         "Makes a barrier in shared memory whose phases take so many arrivals.";
     MbarInval "mbarinval" Memory [] [Addr] (NONE) {Space} {} {} "Ends a barrier in shared memory.";
-    MbarArrive "mbararrive" Memory [opt B64] [Addr, B32] (NONE) {Space Order Scope} {} {NoComplete Drop Counted} "Arrives so many times at a barrier in shared memory; gives its state before.";
+    MbarArrive "mbararrive" Memory [opt B64] [Addr, B32, opt B32] (NONE) {Space Order Scope} {} {NoComplete Drop Counted Cluster} "Arrives so many times at a barrier in shared memory, after the phase expects as many bytes more as the third operand says; gives its state before.";
+    MbarExpect "mbarexpect" Memory [] [Addr, B32] (NONE) {Space Order Scope} {} {Cluster}
+        "The phase of a barrier in shared memory waits for so many bytes more.";
+    MbarComplete "mbarcomplete" Memory [] [Addr, B32] (NONE) {Space Order Scope} {} {Cluster}
+        "The phase of a barrier in shared memory waits for so many bytes less.";
     MbarTest "mbartest" Memory [P] [Addr, B64] (NONE) {Space Order Scope} {} {Parity} "Whether the phase of a state, or of a parity, of a barrier in shared memory has completed.";
-    Fence "fence" Memory [] [] (NONE) {Order Scope} {} {}
+    MbarTry "mbartry" Memory [P] [Addr, B64] (NONE) {Space Order Scope} {} {Parity}
+        "As `mbartest`, and waits for the phase before it gives up.";
+    BulkCopy "bulkcopy" Memory [] [Addr, B64, B32, opt B64, opt B32] (TySet::of(&[Ty::B8]).or(INT).or(FLOAT).or(BITS32)) {AtomOp} {Bulk} {Multicast Masked} "Copies, or combines, asynchronously: where to, where from, bytes, the barrier in shared memory whose phase expects them, the CTAs of a multicast or the bytes of a mask.";
+    BulkCommit "bulkcommit" Memory [] [] (NONE) {} {} {}
+        "Makes a group of the thread's bulk copies since the last one.";
+    BulkWait "bulkwait" Memory [] [Imm] (NONE) {} {} {Read}
+        "Waits until at most so many of the thread's groups of bulk copies are pending.";
+    StAsync "stasync" Memory [] [Addr, B64, many T] (INT.or(F).or(BITS32)) {} {} {} "Stores adjacent values in shared memory of the cluster asynchronously; the operand before them is the barrier whose phase expects the bytes.";
+    RedAsync "redasync" Memory [] [Addr, B64, T] (INT32.or(BITS32)) {} {AtomOp} {}
+        "As `stasync`, and combines the value.";
+    Fence "fence" Memory [] [] (NONE) {Order Scope Proxy} {} {}
         "Orders the accesses before it against those after it.";
     Alloca "alloca" Memory [T] [T, Imm] (TySet::of(&[Ty::U32, Ty::U64])) {} {} {}
         "Takes local memory until the function returns: size, alignment.";
@@ -336,6 +354,10 @@ ops! {
     // --- CTA barriers
     Bar "bar" Barrier [opt Any] [B32, opt B32, opt P] (NONE) {} {Barrier} {Aligned}
         "CTA barrier: which, thread count or all, predicate of a reduction.";
+    ClusterArrive "clusterarrive" Barrier [] [] (NONE) {Order} {} {Aligned}
+        "Arrives at the barrier of the cluster.";
+    ClusterWait "clusterwait" Barrier [] [] (NONE) {Order} {} {Aligned}
+        "Waits until all threads of the cluster have arrived at its barrier.";
 
     // --- EXEC mask
     ExecRead "exec_read" Exec [Mask] [] (NONE) {} {} {} "Reads EXEC.";

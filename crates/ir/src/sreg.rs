@@ -56,6 +56,36 @@ sregs! {
     NctaidY "nctaid.y"
     /// Grid size, z.
     NctaidZ "nctaid.z"
+    /// Index of the CTA's cluster in the grid of clusters, x.
+    ClusterIdX "clusterid.x"
+    /// Index of the CTA's cluster in the grid of clusters, y.
+    ClusterIdY "clusterid.y"
+    /// Index of the CTA's cluster in the grid of clusters, z.
+    ClusterIdZ "clusterid.z"
+    /// Clusters of the grid, x.
+    NclusterIdX "nclusterid.x"
+    /// Clusters of the grid, y.
+    NclusterIdY "nclusterid.y"
+    /// Clusters of the grid, z.
+    NclusterIdZ "nclusterid.z"
+    /// CTA index in the cluster, x.
+    ClusterCtaidX "cluster_ctaid.x"
+    /// CTA index in the cluster, y.
+    ClusterCtaidY "cluster_ctaid.y"
+    /// CTA index in the cluster, z.
+    ClusterCtaidZ "cluster_ctaid.z"
+    /// Cluster size, x.
+    ClusterNctaidX "cluster_nctaid.x"
+    /// Cluster size, y.
+    ClusterNctaidY "cluster_nctaid.y"
+    /// Cluster size, z.
+    ClusterNctaidZ "cluster_nctaid.z"
+    /// Rank of the CTA in its cluster: its linear index.
+    ClusterCtaRank "cluster_ctarank"
+    /// CTAs of a cluster.
+    ClusterNctaRank "cluster_nctarank"
+    /// Whether the launch, or the kernel, says that there are clusters: 1, else 0.
+    ExplicitCluster "is_explicit_cluster"
     /// Lane in the architectural warp.
     LaneId "laneid"
     /// Architectural warp in the CTA.

@@ -156,6 +156,7 @@ impl State {
             pc: Pc(pc),
             kind,
             space: Space::Global,
+            owner: self.group_id().cta,
             order: Default::default(),
             scope: Default::default(),
             size: size as u32,

@@ -126,5 +126,16 @@ pub(crate) fn announce<O: Observer<1>>(
     let (pc, size) = (Pc(inputs.pc.into()), size.bytes() as u32);
     let space = Space::Global;
     let (lanes, values) = (&lanes[..], &[][..]);
-    observer.access(&Access { group, pc, kind, space, order, scope, size, lanes, values });
+    observer.access(&Access {
+        group,
+        pc,
+        kind,
+        space,
+        owner: group.cta,
+        order,
+        scope,
+        size,
+        lanes,
+        values,
+    });
 }

@@ -161,6 +161,56 @@ pub enum Wait<const N: usize = 1> {
         /// Warps of the group that have not issued the oldest of them, as bits.
         missing: u32,
     },
+    /// For more threads at the barrier of the cluster.
+    Cluster {
+        /// Threads that have arrived.
+        arrived: u32,
+        /// Threads it takes.
+        expected: u32,
+    },
+    /// For a phase of a barrier in memory.
+    Mbarrier(Box<MbarrierWait>),
+    /// For groups of bulk copies.
+    BulkGroup,
+}
+
+/// A barrier in shared memory that a path waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MbarrierWait {
+    /// The variable that it is in, with the bytes before it; empty where no variable is.
+    pub name: String,
+    /// Its offset in the shared memory of its CTA.
+    pub offset: u64,
+    /// The current phase, modulo 4; none if there is no valid object.
+    pub phase: Option<u64>,
+    /// Arrivals that the phase waits for.
+    pub pending: u32,
+    /// Arrivals that it began with.
+    pub expected: u32,
+    /// Bytes of transactions that it waits for.
+    pub transactions: i64,
+}
+
+impl fmt::Display for MbarrierWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.as_str() {
+            "" => write!(f, "the barrier at shared address {:#x}", self.offset)?,
+            name => write!(f, "barrier `{name}`")?,
+        }
+        let Some(phase) = self.phase else { return write!(f, ", which is not initialised") };
+        let arrived = self.expected.saturating_sub(self.pending);
+        write!(
+            f,
+            ", in a phase of parity {}: {arrived} of {} arrivals came",
+            phase & 1,
+            self.expected
+        )?;
+        match self.transactions {
+            0 => Ok(()),
+            bytes if bytes > 0 => write!(f, ", {bytes} bytes of transactions are missing"),
+            bytes => write!(f, ", {} bytes of transactions are too many", -bytes),
+        }
+    }
 }
 
 impl<const N: usize> fmt::Display for Wait<N> {
@@ -180,6 +230,12 @@ impl<const N: usize> fmt::Display for Wait<N> {
                     "waits for products that warps {missing:#06b} of its group have not issued"
                 )
             }
+            Self::Cluster { arrived, expected } => write!(
+                f,
+                "waits at the barrier of the cluster: {arrived} of {expected} threads have arrived"
+            ),
+            Self::Mbarrier(barrier) => write!(f, "waits for {barrier}"),
+            Self::BulkGroup => write!(f, "waits for a group of bulk copies"),
         }
     }
 }

@@ -11,7 +11,8 @@
 //! | 63 | set in every valid object, so that a word of zeros is none |
 //!
 //! A phase completes when neither arrivals nor transactions are pending; the next one then begins
-//! with the expected arrivals. Nothing expects transactions yet.
+//! with the expected arrivals. `expect_tx` adds to the bytes and `complete_tx` takes from them; bytes
+//! that complete before they are expected leave a negative number.
 //!
 //! The state that an arrival returns is the word before it. Two bits for the phase tell the current
 //! phase, the one before it, and older ones apart.
@@ -21,9 +22,13 @@ use thiserror::Error;
 /// The largest count of arrivals (PTX ISA, "Contents of the mbarrier object").
 pub const MAX_COUNT: u32 = COUNT as u32;
 
+/// The largest number of bytes of transactions that are pending, and that is named at once.
+pub const MAX_TX: u32 = COUNT as u32;
+
 const COUNT: u64 = (1 << 20) - 1;
 const EXPECTED: u32 = 20;
-const TRANSACTIONS: u64 = ((1 << 21) - 1) << 40;
+const TX: u32 = 40;
+const TRANSACTIONS: u64 = ((1 << 21) - 1) << TX;
 const PHASE: u32 = 61;
 const VALID: u64 = 1 << 63;
 
@@ -43,6 +48,14 @@ pub enum Misuse {
         count: u32,
         /// Arrivals that are left.
         left: u32,
+    },
+    /// Bytes of transactions that leave the range of the object.
+    #[error(
+        "{pending} bytes of transactions are pending: at most {MAX_TX} are possible, either way"
+    )]
+    Transactions {
+        /// Bytes that would be pending.
+        pending: i64,
     },
     /// An arrival with `noComplete` that completes the phase.
     #[error("an arrival with `noComplete` completes the phase")]
@@ -104,8 +117,43 @@ impl Mbarrier {
         (self.0 >> EXPECTED & COUNT) as u32
     }
 
-    const fn phase(self) -> u64 {
+    /// Bytes of transactions that the current phase waits for; negative if more have completed
+    /// than were expected.
+    #[must_use]
+    pub const fn transactions(self) -> i64 {
+        ((self.0 & TRANSACTIONS) << (64 - TX - 21)) as i64 >> 43
+    }
+
+    /// Number of the current phase, modulo 4.
+    #[must_use]
+    pub const fn phase(self) -> u64 {
         self.0 >> PHASE & 3
+    }
+
+    /// The object after its phase expects so many bytes more (`expect_tx`). The phase does not
+    /// complete.
+    ///
+    /// # Errors
+    /// [`Misuse::Transactions`] beyond [`MAX_TX`].
+    pub fn expect(self, bytes: u32) -> Result<Self, Misuse> {
+        self.with_transactions(self.transactions() + i64::from(bytes))
+    }
+
+    /// The object after so many bytes have completed (`complete_tx`), and the phase with them if
+    /// nothing else is pending.
+    ///
+    /// # Errors
+    /// [`Misuse::Transactions`] beyond [`MAX_TX`].
+    pub fn complete(self, bytes: u32) -> Result<Self, Misuse> {
+        let next = self.with_transactions(self.transactions() - i64::from(bytes))?;
+        Ok(next.completed(next.expected()))
+    }
+
+    fn with_transactions(self, pending: i64) -> Result<Self, Misuse> {
+        if pending.unsigned_abs() > u64::from(MAX_TX) {
+            return Err(Misuse::Transactions { pending });
+        }
+        Ok(Self(self.0 & !TRANSACTIONS | (pending as u64) << TX & TRANSACTIONS))
     }
 
     /// The object after `count` arrivals at once.

@@ -133,6 +133,9 @@ pub struct Access<'a> {
     pub kind: AccessKind,
     /// The space accessed: never [`Space::Generic`], which is resolved first.
     pub space: Space,
+    /// The CTA whose shared memory is accessed: another one than the group's in clusters alone. Of
+    /// other spaces the group's.
+    pub owner: u64,
     /// Memory order.
     pub order: Order,
     /// Scope of the order.
@@ -175,6 +178,12 @@ pub enum SyncKind {
     CollectiveComplete,
     /// A memory fence.
     Fence(Order, Scope),
+    /// A fence between proxies.
+    ProxyFence,
+    /// Arrived at the barrier of the cluster.
+    ClusterArrive,
+    /// The barrier of the cluster completed for these lanes.
+    ClusterRelease,
 }
 
 /// A synchronisation event.
@@ -186,7 +195,7 @@ pub struct Sync<'a, const N: usize> {
     pub pc: Pc,
     /// The kind of event.
     pub kind: SyncKind,
-    /// The barrier's number, for barriers.
+    /// The barrier's number, for barriers; for that of a cluster a number of the cluster.
     pub barrier: u32,
     /// The member mask, for arrivals at collectives and their completion.
     pub members: u32,

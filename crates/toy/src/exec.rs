@@ -238,6 +238,7 @@ impl State {
                 pc,
                 kind,
                 space,
+                owner: id.cta,
                 order,
                 scope,
                 size,

@@ -6,6 +6,7 @@
 
 use crate::atomic;
 use crate::cause::Cause;
+use crate::cluster::ClusterMisuse;
 use crate::code::{AtomicOp, Code, CopyOp, Exec, MemOp};
 use crate::control::{fail, reserve_local, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
@@ -14,8 +15,8 @@ use compute::space_of;
 use ir::mods::Space;
 use simt::LaneMask;
 use simt::memory::{
-    AccessError, AccessKind, Addr, BlockInfo, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Symbol,
-    Violation, Width,
+    AccessKind, Addr, BlockInfo, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Symbol, Violation,
+    Width,
 };
 use simt::observe::{self, Access, Events, Observer, SyncKind};
 
@@ -48,11 +49,14 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
             state.scratch.lanes = places;
         }
         Exec::Copy(op) => copy(state, now, op, observer)?,
-        Exec::Fence(order, scope) => {
+        Exec::Fence(order, scope, proxy) => {
             if O::EVENTS.has(Events::SYNC)
                 && let Some(cta) = state.resident[now.slot].as_deref()
             {
-                let kind = SyncKind::Fence(*order, *scope);
+                let kind = match proxy {
+                    Some(_) => SyncKind::ProxyFence,
+                    None => SyncKind::Fence(*order, *scope),
+                };
                 let group = cta.group_id(now.group);
                 observer.sync(&observe::Sync {
                     group,
@@ -93,11 +97,12 @@ pub(crate) fn check<const N: usize>(
         let address =
             value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
         let generic = generic_address(op.space, address);
-        match check_place(state, cta, thread, (op.space, generic), kind, bytes) {
+        let place = (op.space, generic, reaches(op));
+        match check_place(state, cta, thread, place, kind, (bytes, bytes)) {
             Ok(()) => places.push((lane as u16, generic)),
-            Err(error) => {
+            Err(cause) => {
                 bad.insert(lane);
-                first.get_or_insert(error);
+                first.get_or_insert(cause);
             }
         }
     }
@@ -152,33 +157,75 @@ pub(crate) fn generic_address(space: Space, address: u64) -> u64 {
     window.start + u64::from(address as u32)
 }
 
+/// Returns whether an access may be to the shared memory of another CTA of the cluster: generic
+/// addresses reach it, others only where the instruction says so.
+pub(crate) fn reaches(op: &MemOp) -> bool {
+    op.cluster || op.space == Space::Generic
+}
+
+/// The slot and offset of a generic address in the shared window. `reach` says whether it may be in
+/// another CTA.
+pub(crate) fn home_of<const N: usize>(
+    cta: &Cta<N>,
+    generic: u64,
+    reach: bool,
+) -> Result<(usize, u64), Cause> {
+    let address = generic & WINDOW_MASK;
+    let misuse = |misuse| Cause::ClusterAddress { address, misuse };
+    cta.place.home(address, reach).map_err(misuse)
+}
+
+/// The same for the address of an access as its space has it.
+pub(crate) fn home<const N: usize>(
+    cta: &Cta<N>,
+    op: &MemOp,
+    address: u64,
+) -> Result<(usize, u64), Cause> {
+    home_of(cta, generic_address(op.space, address), reaches(op))
+}
+
+/// Checks an access of a thread: its space, its generic address, and whether it reaches other CTAs
+/// of the cluster; then its bytes and their alignment.
 pub(crate) fn check_place<const N: usize>(
     state: &State<N>,
     cta: &Cta<N>,
     thread: usize,
-    (space, generic): (Space, u64),
+    (space, generic, reach): (Space, u64, bool),
     kind: AccessKind,
-    bytes: u64,
-) -> Result<(), Box<AccessError>> {
+    (bytes, align): (u64, u64),
+) -> Result<(), Cause> {
     let found = lies_in(space, generic);
+    let mut offset = generic & WINDOW_MASK;
     let (block, symbols) = match found {
-        Space::Shared => (&cta.shared, &state.info.shared_names[..]),
+        Space::Shared => {
+            let (slot, within) = home_of(cta, generic, reach)?;
+            let owner = match cta.place.slot() == slot {
+                true => Some(cta),
+                false => state.resident[slot].as_deref(),
+            };
+            let Some(owner) = owner else {
+                let rank = (slot - cta.place.first_slot) as u64;
+                let misuse = ClusterMisuse::Exited { rank };
+                return Err(Cause::ClusterAddress { address: offset, misuse });
+            };
+            offset = within;
+            (&owner.shared, &state.info.shared_names[..])
+        }
         Space::Local => (&cta.local[thread], &[][..]),
         Space::Param => (&state.params, &[][..]),
-        _ => return state.memory.check(kind, Addr(generic), bytes, bytes),
+        _ => return Ok(state.memory.check(kind, Addr(generic), bytes, align)?),
     };
-    let offset = generic & WINDOW_MASK;
     let allowed = if kind.writes() && found == Space::Param {
         Err(Violation::ReadOnly)
     } else {
-        block.check(offset, bytes, bytes).and_then(|()| match found {
+        block.check(offset, bytes, align).and_then(|()| match found {
             Space::Shared if state.info.shared.guards != 0 => in_variable(state, offset, bytes),
             _ => Ok(()),
         })
     };
     allowed.map_err(|violation| {
         let info = BlockInfo { space: found, len: block.len(), symbols };
-        info.error(violation, kind, offset, bytes, bytes)
+        Cause::Access(info.error(violation, kind, offset, bytes, align))
     })
 }
 
@@ -268,17 +315,38 @@ pub(crate) fn observe_at<const N: usize, O: Observer<N>>(
     values: &[u64],
     observer: &mut O,
 ) {
-    let Some(cta) = state.resident[now.slot].as_deref() else { return };
+    let at = (now.slot, now.group, now.pc);
+    observe_lanes(state, at, (op, kind, size), places, values, observer);
+}
+
+/// The same for a group in a slot, and an instruction.
+pub(crate) fn observe_lanes<const N: usize, O: Observer<N>>(
+    state: &State<N>,
+    (slot, group, pc): (usize, usize, simt::Pc),
+    (op, kind, size): (&MemOp, AccessKind, u32),
+    places: Vec<(u16, u64)>,
+    values: &[u64],
+    observer: &mut O,
+) {
+    let Some(cta) = state.resident[slot].as_deref() else { return };
     let words = size.div_ceil(8) as usize;
+    let owner_of = |generic: u64| match space_of(generic) {
+        Space::Shared => cta.place.home(generic & WINDOW_MASK, true).map_or(slot, |home| home.0),
+        _ => slot,
+    };
     let mut rest: Vec<(usize, (u16, u64))> = places.into_iter().enumerate().collect();
-    // Lanes of a generic access may be in different spaces: one event for each space.
+    // Lanes of a generic access may be in different spaces: one event for each space, and for each
+    // CTA whose shared memory is accessed.
     while let Some(&(_, (_, generic))) = rest.first() {
-        let space = space_of(generic);
-        let mask =
-            if matches!(space, Space::Global | Space::Const) { u64::MAX } else { 0xffff_ffff };
+        let (space, owner) = (space_of(generic), owner_of(generic));
+        let mask = match space {
+            Space::Global | Space::Const => u64::MAX,
+            Space::Shared if cta.place.size > 1 => 0xff_ffff,
+            _ => WINDOW_MASK,
+        };
         let (mut here, mut own) = (Vec::new(), Vec::new());
         rest.retain(|&(index, (lane, at))| {
-            let other = space_of(at) != space;
+            let other = space_of(at) != space || owner_of(at) != owner;
             if !other {
                 here.push((lane, at & mask));
                 own.extend_from_slice(
@@ -287,11 +355,13 @@ pub(crate) fn observe_at<const N: usize, O: Observer<N>>(
             }
             other
         });
+        let owner = state.resident[owner].as_deref().map_or(cta.index, |cta| cta.index);
         observer.access(&Access {
-            group: cta.group_id(now.group),
-            pc: now.pc,
+            group: cta.group_id(group),
+            pc,
             kind,
             space,
+            owner,
             order: op.order,
             scope: op.scope,
             size,
@@ -312,7 +382,13 @@ pub(crate) fn read<const N: usize>(
     let Some(cta) = state.resident[slot].as_deref() else { return 0 };
     let offset = at & WINDOW_MASK;
     let found = match lies_in(space, at) {
-        Space::Shared => cta.shared.load(offset, width).ok(),
+        Space::Shared => {
+            let home = cta.place.home(offset, true).ok();
+            home.and_then(|(home, offset)| match home == slot {
+                true => cta.shared.load(offset, width).ok(),
+                false => state.resident[home].as_deref()?.shared.load(offset, width).ok(),
+            })
+        }
         Space::Local => cta.local[thread].load(offset, width).ok(),
         Space::Param => state.params.load(offset, width).ok(),
         _ => state.memory.load(Addr(at), width).ok(),
@@ -335,7 +411,13 @@ pub(crate) fn write<const N: usize>(
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     let offset = at & WINDOW_MASK;
     let done = match lies_in(space, at) {
-        Space::Shared => cta.shared.store(offset, width, bits).is_ok(),
+        Space::Shared => {
+            let home = cta.place.home(offset, true);
+            home.is_ok_and(|(home, offset)| match state.resident[home].as_deref_mut() {
+                Some(owner) => owner.shared.store(offset, width, bits).is_ok(),
+                None => false,
+            })
+        }
         Space::Local => cta.local[thread].store(offset, width, bits).is_ok(),
         _ => state.memory.store(Addr(at), width, bits).is_ok(),
     };

@@ -18,6 +18,12 @@ pub(crate) fn supported(op: AtomOp, ty: Ty) -> bool {
     }
 }
 
+/// Returns whether an asynchronous operation combines values of a type so: as [`supported`], and
+/// bits and increments of 64 bits.
+pub(crate) fn combines(op: AtomOp, ty: Ty) -> bool {
+    supported(op, ty) && !matches!(op, AtomOp::Exch | AtomOp::Cas)
+}
+
 /// The value after the operation. `operands` are its operands: two for compare-and-swap, else one.
 #[must_use]
 pub fn apply(op: AtomOp, ty: Ty, old: u64, operands: &[u64]) -> u64 {

@@ -203,9 +203,12 @@ fn complete<const N: usize, O: Observer<N>>(
         if issuing {
             continue;
         }
-        match releases.iter_mut().find(|r| r.group == group && r.pc == parked.pc) {
+        match releases.iter_mut().find(|r| (r.slot, r.group, r.pc) == (slot, group, parked.pc)) {
             Some(release) => release.lanes.insert(lane),
-            None => releases.push(Release { group, lanes: LaneMask::lane(lane), pc: parked.pc }),
+            None => {
+                let lanes = LaneMask::lane(lane);
+                releases.push(Release { slot, group, lanes, pc: parked.pc });
+            }
         }
     }
     announce(state, slot, id, &barrier, observer);

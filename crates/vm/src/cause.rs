@@ -116,6 +116,26 @@ pub enum Cause {
         /// The generic address.
         address: u64,
     },
+    /// A shared address of a CTA that the access cannot have.
+    #[error("shared address {address:#x}: {misuse}")]
+    ClusterAddress {
+        /// The address in the window of the cluster.
+        address: u64,
+        /// The rule that it breaks.
+        misuse: crate::cluster::ClusterMisuse,
+    },
+    /// A wait at the barrier of the cluster without an arrival, or a second arrival without a wait.
+    #[error("{}", match waits {
+        true => "a wait at the barrier of the cluster without an arrival before it",
+        false => "a second arrival at the barrier of the cluster without a wait between them",
+    })]
+    ClusterBarrier {
+        /// Whether it is the wait.
+        waits: bool,
+    },
+    /// A bulk copy that the PTX ISA leaves undefined.
+    #[error("a bulk copy: {0}")]
+    Bulk(#[from] crate::bulk::BulkMisuse),
     /// `free` of an address that `malloc` did not return, or that was freed before.
     #[error("free of {address:#x}: {why}")]
     BadFree {
@@ -166,6 +186,9 @@ impl IsCause for Cause {
             Self::BarrierCount { .. } => "barrier-count",
             Self::Mbarrier { .. } => "mbarrier",
             Self::MbarrierSpace { .. } => "mbarrier-space",
+            Self::ClusterAddress { .. } => "cluster-address",
+            Self::ClusterBarrier { .. } => "cluster-barrier",
+            Self::Bulk(_) => "bulk-copy",
             Self::BadFree { .. } => "bad-free",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",

@@ -6,7 +6,7 @@
 
 use crate::matrix::Matrix;
 use compute::Computation;
-use ir::mods::{AtomOp, Barrier, Order, Scope, Shuffle, Space, Vote};
+use ir::mods::{AtomOp, Barrier, Bulk, Order, Proxy, Scope, Shuffle, Space, Vote};
 use ir::module::MaskTest;
 use ir::{LocId, Op, Origin, Sreg, Ty};
 use simt::Pc;
@@ -66,6 +66,8 @@ pub(crate) struct MemOp {
     pub(crate) values: SmallVec<[Src; 4]>,
     pub(crate) order: Order,
     pub(crate) scope: Scope,
+    /// Whether an address in shared memory may be that of another CTA of the cluster.
+    pub(crate) cluster: bool,
 }
 
 /// A read-modify-write operation: `mem.values` are its operands, one or two for each element.
@@ -78,8 +80,8 @@ pub(crate) struct AtomicOp {
     pub(crate) elements: u32,
 }
 
-/// An operation on a barrier in shared memory. Its operand is the one value of `mem`, its result
-/// the one row.
+/// An operation on a barrier in shared memory. Its operand is the first value of `mem`, its result
+/// the one row; the second value of an arrival is the number of bytes that it expects.
 #[derive(Clone, Debug)]
 pub(crate) struct MbarrierOp {
     pub(crate) mem: MemOp,
@@ -95,8 +97,39 @@ pub(crate) enum MbarrierKind {
     Inval,
     /// Arrives; the operand is the count, the result the state before.
     Arrive(Arrival),
+    /// Expects bytes of transactions.
+    Expect,
+    /// Completes bytes of transactions.
+    Complete,
     /// Tests whether the phase of a state, or of a parity, has completed.
     Test { parity: bool },
+    /// Waits until it has completed, or gives up.
+    Try { parity: bool },
+}
+
+/// A bulk copy.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkOp {
+    pub(crate) kind: Bulk,
+    pub(crate) to: Src,
+    /// Bytes added to where to.
+    pub(crate) offset: i64,
+    pub(crate) from: Src,
+    pub(crate) bytes: Src,
+    pub(crate) barrier: Option<Src>,
+    /// The CTAs of a multicast, or the bytes of each 16 that are written.
+    pub(crate) mask: Option<Src>,
+    pub(crate) multicast: bool,
+    /// The operation and type with which elements are combined.
+    pub(crate) combine: Option<(AtomOp, Ty)>,
+}
+
+/// An asynchronous store of `mem.values`, or a reduction, in the shared memory of the cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct AsyncStore {
+    pub(crate) mem: MemOp,
+    pub(crate) barrier: Src,
+    pub(crate) combine: Option<(AtomOp, Ty)>,
 }
 
 /// A copy from global to shared memory.
@@ -215,12 +248,14 @@ pub(crate) enum Exec {
     Atomic(AtomicOp),
     Copy(CopyOp),
     Mbarrier(MbarrierOp),
-    Fence(Order, Scope),
-    Alloca {
-        dst: u32,
-        size: Src,
-        align: u32,
-    },
+    Bulk(BulkOp),
+    BulkCommit,
+    BulkWait { pending: u64, reads: bool },
+    AsyncStore(AsyncStore),
+    ClusterArrive,
+    ClusterWait,
+    Fence(Order, Scope, Option<Proxy>),
+    Alloca { dst: u32, size: Src, align: u32 },
     Collective(CollectiveOp),
     /// Waits until at most so many groups of products of the warp are unfinished.
     WaitProducts(u32),
@@ -390,6 +425,12 @@ impl Code {
             Exec::Atomic(_)
             | Exec::Copy(_)
             | Exec::Mbarrier(_)
+            | Exec::Bulk(_)
+            | Exec::BulkCommit
+            | Exec::BulkWait { .. }
+            | Exec::AsyncStore(_)
+            | Exec::ClusterArrive
+            | Exec::ClusterWait
             | Exec::Collective(_)
             | Exec::WaitProducts(_)
             | Exec::Bar { .. }

@@ -208,9 +208,12 @@ fn conclude<const N: usize>(
         let thread = (meeting.warp * cta.warp) as usize + bit;
         let Some(parked) = cta.parked[thread].take() else { continue };
         let (group, lane) = (thread / width, thread % width);
-        match releases.iter_mut().find(|r| r.group == group && r.pc == parked.pc) {
+        match releases.iter_mut().find(|r| (r.slot, r.group, r.pc) == (slot, group, parked.pc)) {
             Some(release) => release.lanes.insert(lane),
-            None => releases.push(Release { group, lanes: LaneMask::lane(lane), pc: parked.pc }),
+            None => {
+                let lanes = LaneMask::lane(lane);
+                releases.push(Release { slot, group, lanes, pc: parked.pc });
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
             let lanes = condition(cta, now, code);
             exit(cta, now, lanes);
             crate::barrier::after_exit(program, state, now.slot, releases, observer);
+            crate::cluster::after_exit(state, now.slot, releases, observer);
             crate::collective::after_exit(program, state, now, releases, observer);
             Ok(Outcome::Exit(lanes))
         }
@@ -62,7 +63,7 @@ pub(crate) fn value<const N: usize>(
         Src::Row(row) => cta.row(row, thread),
         Src::Const(bits) => bits,
         Src::Scalar(index) => cta.groups[group].scalars[index as usize],
-        Src::Var(index, offset) => vars[index as usize].wrapping_add_signed(offset),
+        Src::Var(index, offset) => cta.variables(vars)[index as usize].wrapping_add_signed(offset),
     }
 }
 

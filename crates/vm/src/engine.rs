@@ -14,6 +14,7 @@
 //! release each other from a barrier or collective. A launch whose complete state repeats hangs. A
 //! CTA that takes more issues than the limit is taken to.
 
+use crate::asynchronous::{self, Blocked};
 use crate::cause::Cause;
 use crate::code::{Code, Exec, GuardRow, MaskBrSrc};
 use crate::launch::{self, Launch, LaunchError};
@@ -55,6 +56,7 @@ pub(crate) enum Outcome<const N: usize> {
 
 /// Lanes of a CTA, by group, that a synchronisation releases at `pc`.
 pub(crate) struct Release<const N: usize> {
+    pub(crate) slot: usize,
     pub(crate) group: usize,
     pub(crate) lanes: LaneMask<N>,
     pub(crate) pc: Pc,
@@ -179,8 +181,10 @@ fn end_turn<const N: usize, O: Observer<N>>(
     if cta.live == 0 {
         return retire(program, state, observer);
     }
-    if !state.turn.issued {
-        return Some(Step::Hang(Box::new(crate::watch::deadlock(program, state, slot))));
+    if !state.turn.issued
+        && let Err(end) = blocked(program, state, slot, observer)
+    {
+        return Some(*end);
     }
     // Slots are empty where the grid has no CTA left.
     let round = state.resident[slot + 1..].iter().all(Option::is_none);
@@ -189,12 +193,29 @@ fn end_turn<const N: usize, O: Observer<N>>(
         return None;
     }
     match state.make_more_resident(program) {
-        Ok(false) => crate::watch::round(program, state),
+        Ok(false) => crate::watch::round(program, state, observer),
         Ok(true) => {
             state.watch.progress();
             None
         }
         Err(error) => Some(no_room(&error, simt::observe::GroupId::default())),
+    }
+}
+
+/// Lets the launch go on from a CTA none of whose groups can run, if another CTA of its cluster can
+/// or something asynchronous is left to be done.
+fn blocked<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    slot: usize,
+    observer: &mut O,
+) -> Result<(), Box<Step<Cause, N>>> {
+    let Some(place) = state.resident[slot].as_deref().map(|cta| cta.place) else { return Ok(()) };
+    match asynchronous::unblock(program, state, place, observer)? {
+        Blocked::Released => Ok(()),
+        Blocked::Forever => {
+            Err(Box::new(Step::Hang(Box::new(crate::watch::deadlock(program, state, slot)))))
+        }
     }
 }
 
@@ -216,6 +237,11 @@ fn retire<const N: usize, O: Observer<N>>(
     observer: &mut O,
 ) -> Option<Step<Cause, N>> {
     let slot = state.turn.slot;
+    if !state.queue.is_empty()
+        && let Err(end) = asynchronous::drain(program, state, slot, observer)
+    {
+        return Some(*end);
+    }
     let cta = state.resident[slot].take()?;
     if O::EVENTS.has(Events::CTA) {
         observer.cta(cta.index, CtaEvent::End);
@@ -226,9 +252,14 @@ fn retire<const N: usize, O: Observer<N>>(
     state.stats.ctas += 1;
     state.stalled = 0;
     state.watch.progress();
-    match state.next_resident(program) {
-        Ok(next) => state.resident[slot] = next,
-        Err(error) => return Some(no_room(&error, cta.group_id(0))),
+    // The CTAs of a cluster make room together.
+    if state.resident[cta.place.slots()].iter().all(Option::is_none) {
+        for slot in cta.place.slots() {
+            match state.next_resident(program, slot) {
+                Ok(next) => state.resident[slot] = next,
+                Err(error) => return Some(no_room(&error, cta.group_id(0))),
+            }
+        }
     }
     next_slot(state);
     None
@@ -291,8 +322,16 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         let (cause, lanes) = *failure;
         return Step::Fault(Box::new(Fault { cause, group: id, pc: path.pc, lanes }));
     }
-    release(program, state, slot, &releases);
+    let_go(program, state, &releases);
+    if !releases.is_empty() {
+        state.watch.progress();
+    }
     count(state, code, &lanes, slot);
+    if state.queue.is_due()
+        && let Some(end) = asynchronous::advance(program, state, observer)
+    {
+        return end;
+    }
     let turn_over = state.turn.back_edges >= BACK_EDGES;
     if turn_over && let Some(end) = end_turn(program, state, observer) {
         return end;
@@ -383,20 +422,16 @@ fn commit<const N: usize>(
 }
 
 /// Lets lanes continue that a synchronisation has released.
-fn release<const N: usize>(
+pub(crate) fn let_go<const N: usize>(
     program: &Program,
     state: &mut State<N>,
-    slot: usize,
     releases: &[Release<N>],
 ) {
-    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     for release in releases {
+        let Some(cta) = state.resident[release.slot].as_deref_mut() else { continue };
         let group = &mut cta.groups[release.group];
         group.waiting -= release.lanes;
         group.mechanism.release(&program.plan, release.lanes, Pc(release.pc.0 + 1));
-    }
-    if !releases.is_empty() {
-        state.watch.progress();
     }
 }
 
@@ -446,7 +481,13 @@ fn execute<const N: usize, O: Observer<N>>(
         | Exec::Copy(_)
         | Exec::Fence(..)
         | Exec::Alloca { .. } => crate::access::execute(state, now, code, observer),
-        Exec::Mbarrier(op) => crate::mbarrier::execute(state, now, op, observer),
+        Exec::Mbarrier(op) => crate::mbarrier::execute(program, state, now, op, releases, observer),
+        Exec::Bulk(op) => crate::bulk::copy(state, now, op),
+        Exec::BulkCommit => crate::bulk::commit(state, now),
+        &Exec::BulkWait { pending, reads } => crate::bulk::wait(state, now, (pending, reads)),
+        Exec::AsyncStore(op) => crate::bulk::store(state, now, op),
+        Exec::ClusterArrive => crate::cluster::execute(state, now, false, releases, observer),
+        Exec::ClusterWait => crate::cluster::execute(state, now, true, releases, observer),
         Exec::Collective(op) => {
             crate::collective::execute(program, state, now, op, releases, observer)
         }

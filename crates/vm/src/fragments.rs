@@ -52,8 +52,14 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
         let thread = cta.groups[now.group].thread(lane);
         for (i, piece) in pieces(state, cta, matrix, op, mem, thread).into_iter().enumerate() {
             let bytes = u64::from(piece.bytes);
-            if let Err(error) = check_place(state, cta, thread, (mem.space, piece.at), kind, bytes)
-            {
+            if let Err(error) = check_place(
+                state,
+                cta,
+                thread,
+                (mem.space, piece.at, access::reaches(mem)),
+                kind,
+                (bytes, bytes),
+            ) {
                 // In a tolerant launch the piece is zero, or is not stored.
                 bad.insert(lane);
                 first.get_or_insert(error);
@@ -223,9 +229,10 @@ fn load<const N: usize>(
         let thread = first + lane;
         for piece in pieces(state, cta, matrix, op, mem, thread) {
             let bytes = u64::from(piece.bytes);
-            let place = (mem.space, piece.at);
+            let place = (mem.space, piece.at, access::reaches(mem));
             // Another group may have freed the block since its lane arrived.
-            let there = check_place(state, cta, thread, place, AccessKind::Load, bytes).is_ok();
+            let there =
+                check_place(state, cta, thread, place, AccessKind::Load, (bytes, bytes)).is_ok();
             let piece = (piece.bytes, piece.at);
             values.push(if there { read_piece(state, slot, thread, mem, piece) } else { 0 });
         }
@@ -250,8 +257,8 @@ fn store<const N: usize>(
         for (piece, value) in places.into_iter().zip(values) {
             let Some(cta) = state.resident[slot].as_deref() else { return };
             let bytes = u64::from(piece.bytes);
-            let place = (mem.space, piece.at);
-            if check_place(state, cta, thread, place, AccessKind::Store, bytes).is_err() {
+            let place = (mem.space, piece.at, access::reaches(mem));
+            if check_place(state, cta, thread, place, AccessKind::Store, (bytes, bytes)).is_err() {
                 continue;
             }
             for (i, (width, at)) in words(piece.bytes, piece.at).enumerate() {

@@ -47,6 +47,7 @@ pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &L
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
     let vars = &state.info.vars;
     if op.uniform {
+        let vars = cta.vars.as_deref().unwrap_or(vars);
         return uniform(&mut cta.groups[now.group].scalars, vars, op);
     }
     let group = &cta.groups[now.group];
@@ -67,7 +68,10 @@ pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &L
         for (to, &src) in sources.chunks_exact_mut(count).zip(&op.src) {
             match src {
                 Src::Row(row) => lanes.read(cta, row, to),
-                other => to.fill(constant(other, &cta.groups[now.group].scalars, vars)),
+                other => {
+                    let vars = cta.variables(vars);
+                    to.fill(constant(other, &cta.groups[now.group].scalars, vars));
+                }
             }
         }
         op.computation.run(sources, results, count);

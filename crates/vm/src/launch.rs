@@ -1,11 +1,13 @@
 //! The parameters of a launch, and the checks before its first issue.
 
+use crate::asynchronous::Asynchrony;
+use crate::cluster::{Clusters, MAX_CLUSTER};
 use crate::program::Program;
 use crate::shared::Placed;
 use crate::state::{LaunchInfo, State};
 use converge::{BuildMechanism, Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
-use ir::device::Device;
+use ir::device::{Capability, Device};
 pub use ir::device::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
 use ir::mods::Space;
 use ir::module::Signature;
@@ -41,6 +43,10 @@ pub struct Launch<const N: usize> {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y, z.
     pub block: [u32; 3],
+    /// CTAs of a cluster in x, y, z; none: those that the kernel declares, else 1.
+    pub cluster: Option<[u32; 3]>,
+    /// When the steps of asynchronous operations are done.
+    pub asynchrony: Asynchrony,
     /// The parameter block, in the layout of the kernel's parameters.
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
@@ -142,6 +148,8 @@ impl<const N: usize> Launch<N> {
             kernel,
             grid: [1; 3],
             block: [1; 3],
+            cluster: None,
+            asynchrony: Asynchrony::default(),
             params: Vec::new(),
             dynamic_shared: 0,
             device: None,
@@ -176,6 +184,43 @@ impl Variables {
     pub fn address(&self, index: usize) -> Option<Addr> {
         self.0.get(index).copied().map(Addr)
     }
+}
+
+/// Clusters that a launch cannot have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ClusterError {
+    /// Too large, or empty.
+    #[error("clusters of {dims:?} CTAs: 1 to {most} CTAs are possible")]
+    Size {
+        /// CTAs in x, y, z.
+        dims: [u32; 3],
+        /// Most CTAs.
+        most: u32,
+    },
+    /// The kernel declares others.
+    #[error("clusters of {given:?} CTAs: the kernel is declared for {declared:?}")]
+    Differs {
+        /// CTAs in x, y, z that the launch gives.
+        given: [u32; 3],
+        /// Those of the kernel.
+        declared: [u32; 3],
+    },
+    /// The grid has no whole number of them.
+    #[error("a grid of {grid:?} CTAs is not made of whole clusters of {dims:?}")]
+    Grid {
+        /// CTAs of the grid in x, y, z.
+        grid: [u32; 3],
+        /// Those of a cluster.
+        dims: [u32; 3],
+    },
+    /// The kernel needs clusters.
+    #[error(
+        "the kernel is declared `.explicitcluster`: the launch has to say how large clusters are"
+    )]
+    Missing,
+    /// The device has none.
+    #[error("clusters need a device of compute capability 9.0 or later, not {0}")]
+    Device(Capability),
 }
 
 /// The reason that a launch cannot begin.
@@ -273,6 +318,9 @@ pub enum LaunchError {
         /// Its place in the module's text.
         loc: ir::LocId,
     },
+    /// Clusters that are not possible.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The mechanism cannot start.
     #[error(transparent)]
     Mechanism(#[from] Refusal),
@@ -370,10 +418,11 @@ fn symbol_address(reloc: &ir::module::Reloc, addresses: &[u64]) -> u64 {
 /// The state before the first issue.
 pub(crate) fn begin<const N: usize>(
     program: &Program,
-    launch: Launch<N>,
+    mut launch: Launch<N>,
 ) -> Result<State<N>, LaunchError> {
     check_sizes(&launch)?;
     check_kernel(program, &launch)?;
+    let clusters = clusters(program, &mut launch)?;
     let device = launch.device.unwrap_or_else(|| Device::of(defaults::CAPABILITY));
     let Placed { vars, shared, names } = Placed::of(program, &launch, device)?;
     let most = launch.device.map_or(MAX_SHARED, |device| device.shared_opt_in.min(MAX_SHARED));
@@ -390,6 +439,8 @@ pub(crate) fn begin<const N: usize>(
         width: span(&launch),
         slots: launch.width,
         warp: launch.warp,
+        clusters,
+        asynchrony: launch.asynchrony,
         total: launch.grid.iter().map(|&g| u64::from(g)).product(),
         shared,
         shared_names: names,
@@ -461,6 +512,48 @@ fn check_sizes<const N: usize>(launch: &Launch<N>) -> Result<(), LaunchError> {
         return Err(LaunchError::Resident);
     }
     Ok(())
+}
+
+/// The clusters of a launch. A grid whose sizes are numbers of clusters becomes one of CTAs.
+fn clusters<const N: usize>(
+    program: &Program,
+    launch: &mut Launch<N>,
+) -> Result<Clusters, LaunchError> {
+    let bounds = program.module().functions.get(launch.kernel.index()).map(|f| &f.signature);
+    let Some(Signature::Kernel { bounds, .. }) = bounds else { return Ok(Clusters::default()) };
+    let dims = match (bounds.cluster, launch.cluster) {
+        (Some(declared), Some(given)) if declared != given => {
+            return Err(ClusterError::Differs { given, declared }.into());
+        }
+        (declared, given) => declared.or(given),
+    };
+    let Some(dims) = dims else {
+        return match bounds.explicit_cluster {
+            true => Err(ClusterError::Missing.into()),
+            false => Ok(Clusters::default()),
+        };
+    };
+    let size = dims.iter().fold(1u32, |size, &d| size.saturating_mul(d));
+    let most = bounds.max_cluster.unwrap_or(MAX_CLUSTER).min(MAX_CLUSTER);
+    if size == 0 || size > most {
+        return Err(ClusterError::Size { dims, most }.into());
+    }
+    let able = Capability { major: 9, minor: 0 };
+    if size > 1
+        && let Some(device) = launch.device
+        && device.capability < able
+    {
+        return Err(ClusterError::Device(device.capability).into());
+    }
+    if bounds.blocks_are_clusters {
+        launch.grid = std::array::from_fn(|i| launch.grid[i].saturating_mul(dims[i]));
+        check_sizes(launch)?;
+    }
+    let grid = launch.grid;
+    match (0..3).all(|i| grid[i].is_multiple_of(dims[i])) {
+        true => Ok(Clusters { dims, explicit: true }),
+        false => Err(ClusterError::Grid { grid, dims }.into()),
+    }
 }
 
 fn check_kernel<const N: usize>(program: &Program, launch: &Launch<N>) -> Result<(), LaunchError> {

@@ -6,9 +6,12 @@
 //! is faster has to agree with it.
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod barrier;
+mod bulk;
 mod cause;
+mod cluster;
 mod code;
 mod collective;
 mod control;
@@ -42,8 +45,11 @@ mod tolerated;
 mod warp_group;
 mod watch;
 
+pub use asynchronous::{Asynchrony, NotAnOrder};
 pub use atomic::apply as atomic_result;
+pub use bulk::BulkMisuse;
 pub use cause::Cause;
+pub use cluster::{ClusterMisuse, Clusters, MAX_CLUSTER};
 pub use code::{Code, CollectiveKind, ScheduleDependence};
 pub use defined::{
     CopiedBits, Decides, Definedness, Origin, OriginId, UndefinedMemory, UndefinedUse,
@@ -53,9 +59,9 @@ pub use engine::{BACK_EDGES, Engine, STALLED_ROUNDS};
 pub use facts::{FactCheck, Violation};
 pub use heap::Heap;
 pub use launch::{
-    Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Resident,
-    Variables, WARP_SIZE, begin_bare, catalogued, defaults, load_variables, load_variables_as,
-    load_variables_at,
+    ClusterError, Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism,
+    Resident, Variables, WARP_SIZE, begin_bare, catalogued, defaults, load_variables,
+    load_variables_as, load_variables_at,
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};

@@ -1,15 +1,23 @@
-//! Barriers in shared memory: `mbarinit`, `mbarinval`, `mbararrive`, `mbartest`.
+//! Barriers in shared memory.
 //!
-//! `simt::mbarrier` defines the operations. Lanes take effect in increasing order, each on the word
+//! The rules are those of [`simt::mbarrier`]. Lanes take effect in increasing order, each on the word
 //! that the lanes below it left. The words of all lanes are computed before any is written, so a
 //! misuse leaves the state before the instruction.
+//!
+//! **Waits.** A test answers at once. `mbartry` parks its lanes if the phase of none of them has
+//! completed, and they go on, with the answer, when it does: the instruction is issued once. Its
+//! answer is that the phase has not completed if some lanes' phases have, and if no thread of the
+//! cluster can run and no asynchronous step is left: what a thread looks at next may be changed by
+//! another cluster.
 
-use crate::access::{check, observe_at, read, write};
+use crate::access::{check, home, observe_at, read, write};
 use crate::cause::Cause;
-use crate::code::{MbarrierKind, MbarrierOp};
+use crate::cluster::Place;
+use crate::code::{Exec, MbarrierKind, MbarrierOp};
 use crate::control::{fail, value};
-use crate::engine::{Executed, Failure, Now, Outcome};
-use crate::state::State;
+use crate::engine::{Executed, Failure, Now, Outcome, Release};
+use crate::program::Program;
+use crate::state::{Cta, Parked, State, Waiting};
 use compute::space_of;
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
@@ -17,9 +25,11 @@ use simt::LaneMask;
 use simt::mbarrier::{Mbarrier, Misuse};
 use simt::memory::{AccessKind, SHARED_WINDOW, Width};
 use simt::observe::{Events, Observer};
+use smallvec::SmallVec;
 
 /// The effect of a lane: its thread, the barrier's generic address, the word it leaves, its result.
 struct Effect {
+    lane: u16,
     thread: usize,
     at: u64,
     word: Option<u64>,
@@ -27,32 +37,59 @@ struct Effect {
 }
 
 pub(crate) fn execute<const N: usize, O: Observer<N>>(
+    program: &Program,
     state: &mut State<N>,
     now: &Now<N>,
     op: &MbarrierOp,
+    releases: &mut SmallVec<[Release<N>; 2]>,
     observer: &mut O,
 ) -> Executed<N> {
     let kind = match op.kind {
         MbarrierKind::Init | MbarrierKind::Inval => AccessKind::Store,
-        MbarrierKind::Arrive(_) => AccessKind::Atomic,
-        MbarrierKind::Test { .. } => AccessKind::Load,
+        MbarrierKind::Arrive(_) | MbarrierKind::Expect | MbarrierKind::Complete => {
+            AccessKind::Atomic
+        }
+        MbarrierKind::Test { .. } | MbarrierKind::Try { .. } => AccessKind::Load,
     };
     let places = check(state, now, &op.mem, kind, 1)?;
-    let effects = effects(state, now, op, &places);
-    if effects.is_ok() && O::EVENTS.has(Events::ACCESS) {
+    let effects = effects(state, now, op, &places)?;
+    let waits = matches!(op.kind, MbarrierKind::Try { .. });
+    if waits && effects.iter().all(|e| e.result == 0) && !effects.is_empty() {
+        state.scratch.lanes = places;
+        return Ok(park(state, now, &effects));
+    }
+    if O::EVENTS.has(Events::ACCESS) {
         observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), &[], observer);
     }
     state.scratch.lanes = places;
-    for Effect { thread, at, word, result } in effects? {
+    let place = state.resident[now.slot].as_deref().map(|cta| cta.place).unwrap_or_default();
+    for &Effect { thread, at, word, result, .. } in &effects {
         if let Some(word) = word {
             write(state, now.slot, thread, (Space::Shared, at, Width::B8, word));
+        } else if result == 0
+            && let Ok((slot, offset)) = place.home(at & 0xffff_ffff, true)
+        {
+            state.queue.poll(slot, offset);
         }
         let Some(cta) = state.resident[now.slot].as_deref_mut() else { break };
         if let Some(&row) = op.mem.rows.first() {
             cta.set_row(row, thread, result);
         }
     }
+    if kind == AccessKind::Atomic {
+        wake(program, state, place, releases, observer);
+    }
     Ok(Outcome::Advance)
+}
+
+/// Parks all lanes.
+fn park<const N: usize>(state: &mut State<N>, now: &Now<N>, effects: &[Effect]) -> Outcome<N> {
+    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Outcome::Advance };
+    for effect in effects {
+        cta.parked[effect.thread] = Some(Parked { pc: now.pc, wait: Waiting::Mbarrier });
+    }
+    cta.watching += effects.len() as u32;
+    Outcome::Park(effects.iter().map(|e| usize::from(e.lane)).collect())
 }
 
 /// The effects of all lanes at checked places.
@@ -75,12 +112,14 @@ fn effects<const N: usize>(
         let old = words.get(&at).copied();
         let old =
             old.unwrap_or_else(|| read(state, now.slot, thread, (Space::Shared, at), Width::B8));
-        let operand = op.mem.values.first();
-        let operand = operand.map_or(0, |&s| value(cta, now.group, &state.info.vars, s, thread));
-        match apply(op.kind, old, operand) {
+        let operand = |i: usize| {
+            let operand = op.mem.values.get(i);
+            operand.map_or(0, |&s| value(cta, now.group, &state.info.vars, s, thread))
+        };
+        match apply(op.kind, old, operand(0), operand(1) as u32) {
             Ok((word, result)) => {
                 words.extend(word.map(|word| (at, word)));
-                out.push(Effect { thread, at, word, result });
+                out.push(Effect { lane, thread, at, word, result });
             }
             Err(misuse) => {
                 let offset = at - SHARED_WINDOW.start;
@@ -91,8 +130,14 @@ fn effects<const N: usize>(
     Ok(out)
 }
 
-/// Returns the word that an operation leaves, if it writes one, and its result.
-fn apply(kind: MbarrierKind, old: u64, operand: u64) -> Result<(Option<u64>, u64), Misuse> {
+/// Returns the word that an operation leaves, if it writes one, and its result. `bytes` are those
+/// that an arrival expects first.
+fn apply(
+    kind: MbarrierKind,
+    old: u64,
+    operand: u64,
+    bytes: u32,
+) -> Result<(Option<u64>, u64), Misuse> {
     let count = operand as u32;
     Ok(match kind {
         MbarrierKind::Init => (Some(Mbarrier::new(count)?.word()), 0),
@@ -100,8 +145,13 @@ fn apply(kind: MbarrierKind, old: u64, operand: u64) -> Result<(Option<u64>, u64
             Mbarrier::load(old)?;
             (Some(0), 0)
         }
-        MbarrierKind::Arrive(how) => (Some(Mbarrier::load(old)?.arrive(count, how)?.word()), old),
-        MbarrierKind::Test { parity } => {
+        MbarrierKind::Arrive(how) => {
+            let expecting = Mbarrier::load(old)?.expect(bytes)?;
+            (Some(expecting.arrive(count, how)?.word()), old)
+        }
+        MbarrierKind::Expect => (Some(Mbarrier::load(old)?.expect(count)?.word()), 0),
+        MbarrierKind::Complete => (Some(Mbarrier::load(old)?.complete(count)?.word()), 0),
+        MbarrierKind::Test { parity } | MbarrierKind::Try { parity } => {
             let barrier = Mbarrier::load(old)?;
             let done = match parity {
                 true => barrier.has_completed_parity(operand),
@@ -110,4 +160,174 @@ fn apply(kind: MbarrierKind, old: u64, operand: u64) -> Result<(Option<u64>, u64
             (None, u64::from(done))
         }
     })
+}
+
+/// Completes bytes of transactions at a barrier in shared memory.
+pub(crate) fn complete_transaction<const N: usize>(
+    state: &mut State<N>,
+    (slot, offset): (usize, u64),
+    bytes: u32,
+) -> Result<(), Cause> {
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return Ok(()) };
+    let wrong = |misuse| Cause::Mbarrier { offset: cta.place.base() + offset, misuse };
+    let word = cta.shared.load(offset, Width::B8).unwrap_or(0);
+    let barrier = Mbarrier::load(word).map_err(wrong)?;
+    let next = barrier.complete(bytes).map_err(wrong)?;
+    let done = cta.shared.store(offset, Width::B8, next.word());
+    debug_assert!(done.is_ok(), "checked when the operation was issued");
+    Ok(())
+}
+
+/// What threads wait for.
+#[derive(Default)]
+pub(crate) struct Awaited {
+    /// Barriers, by slot and offset.
+    pub(crate) barriers: Vec<(usize, u64)>,
+    /// Slot and thread, and the number below which all its groups of bulk copies are to end.
+    pub(crate) groups: Vec<((usize, u32), u64)>,
+}
+
+/// What the parked threads of all CTAs wait for.
+pub(crate) fn awaited<const N: usize>(program: &Program, state: &State<N>) -> Awaited {
+    let mut out = Awaited::default();
+    for cta in state.resident.iter().flatten().filter(|cta| cta.watching > 0) {
+        for (thread, parked) in cta.parked.iter().enumerate() {
+            let Some(parked) = parked else { continue };
+            match parked.wait {
+                Waiting::Mbarrier => {
+                    out.barriers.extend(barrier_of(program, state, cta, thread).map(|b| b.0));
+                }
+                Waiting::BulkGroup => {
+                    let limit = crate::bulk::limit(program, cta, thread as u32, parked.pc);
+                    out.groups.push(((cta.place.slot(), thread as u32), limit.0));
+                }
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
+/// The barrier that a parked thread waits for, by slot and offset, and whether the phase that it
+/// waits for has completed.
+pub(crate) fn barrier_of<const N: usize>(
+    program: &Program,
+    state: &State<N>,
+    cta: &Cta<N>,
+    thread: usize,
+) -> Option<((usize, u64), bool)> {
+    let parked = cta.parked[thread]?;
+    let Exec::Mbarrier(op) = &program.at(parked.pc)?.exec else { return None };
+    let group = cta.group_of(thread);
+    let vars = &state.info.vars;
+    let address = value(cta, group, vars, op.mem.addr, thread).wrapping_add_signed(op.mem.offset);
+    let (slot, offset) = home(cta, &op.mem, address).ok()?;
+    let word = state.resident.get(slot)?.as_deref()?.shared.load(offset, Width::B8).ok()?;
+    let operand = op.mem.values.first().map_or(0, |&s| value(cta, group, vars, s, thread));
+    let done = apply(op.kind, word, operand, 0).is_ok_and(|(_, done)| done != 0);
+    Some(((slot, offset), done))
+}
+
+/// Wakes the threads of a cluster whose phase has completed, or whose groups of bulk copies are
+/// done.
+pub(crate) fn wake<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    place: Place,
+    releases: &mut SmallVec<[Release<N>; 2]>,
+    observer: &mut O,
+) {
+    for slot in place.slots() {
+        let Some(cta) = state.resident[slot].as_deref().filter(|cta| cta.watching > 0) else {
+            continue;
+        };
+        let ready: Vec<usize> = (0..cta.parked.len())
+            .filter(|&thread| match cta.parked[thread].map(|p| p.wait) {
+                Some(Waiting::Mbarrier) => {
+                    barrier_of(program, state, cta, thread).is_some_and(|found| found.1)
+                }
+                Some(Waiting::BulkGroup) => crate::bulk::is_done(program, state, cta, thread),
+                _ => false,
+            })
+            .collect();
+        let before = releases.len();
+        answer(state, slot, &ready, releases, |thread, cta| {
+            let pc = cta.parked[thread].map(|p| p.pc)?;
+            match &program.at(pc)?.exec {
+                Exec::Mbarrier(op) => op.mem.rows.first().map(|&row| (row, 1)),
+                _ => None,
+            }
+        });
+        if O::EVENTS.has(Events::ACCESS) {
+            for release in &releases[before..] {
+                report(program, state, release, observer);
+            }
+        }
+    }
+}
+
+/// Wakes threads, each with a row and its value.
+fn answer<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    threads: &[usize],
+    releases: &mut SmallVec<[Release<N>; 2]>,
+    result: impl Fn(usize, &Cta<N>) -> Option<(u32, u64)>,
+) {
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
+    for &thread in threads {
+        if let Some((row, value)) = result(thread, cta) {
+            cta.set_row(row, thread, value);
+        }
+        cta.watching -= 1;
+        crate::cluster::wake(cta, slot, thread, releases);
+    }
+}
+
+/// Reports the loads of threads whose wait ends.
+fn report<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &State<N>,
+    release: &Release<N>,
+    observer: &mut O,
+) {
+    let Some(code) = program.at(release.pc) else { return };
+    let (Exec::Mbarrier(op), Some(cta)) = (&code.exec, state.resident[release.slot].as_deref())
+    else {
+        return;
+    };
+    let group = &cta.groups[release.group];
+    let places = release.lanes.iter().map(|lane| {
+        let vars = &state.info.vars;
+        let at = value(cta, release.group, vars, op.mem.addr, group.thread(lane));
+        let at = at.wrapping_add_signed(op.mem.offset);
+        (lane as u16, crate::access::generic_address(op.mem.space, at))
+    });
+    let places = places.collect();
+    let at = (release.slot, release.group, release.pc);
+    let access = (&op.mem, AccessKind::Load, op.mem.size);
+    crate::access::observe_lanes(state, at, access, places, &[], observer);
+}
+
+/// Wakes the threads of a cluster that wait for barriers in memory, with the answer that the phase
+/// has not completed.
+pub(crate) fn give_up<const N: usize>(
+    program: &Program,
+    state: &mut State<N>,
+    place: Place,
+    releases: &mut SmallVec<[Release<N>; 2]>,
+) {
+    for slot in place.slots() {
+        let Some(cta) = state.resident[slot].as_deref() else { continue };
+        let waits = |p: &Option<Parked>| p.is_some_and(|p| p.wait == Waiting::Mbarrier);
+        let threads: Vec<usize> =
+            (0..cta.parked.len()).filter(|&t| waits(&cta.parked[t])).collect();
+        answer(state, slot, &threads, releases, |thread, cta| {
+            let pc = cta.parked[thread].map(|p| p.pc)?;
+            match &program.at(pc)?.exec {
+                Exec::Mbarrier(op) => op.mem.rows.first().map(|&row| (row, 0)),
+                _ => None,
+            }
+        });
+    }
 }

@@ -122,6 +122,14 @@ impl Slice {
                 self.add_sources(code, &op.bytes);
                 self.add_sources(code, [&op.from.addr, &op.to.addr])
             }
+            Exec::Bulk(op) => {
+                let all = [op.to, op.from, op.bytes].into_iter().chain(op.barrier).chain(op.mask);
+                self.add_sources(code, &all.collect::<Vec<_>>())
+            }
+            Exec::AsyncStore(op) => {
+                self.add_sources(code, [&op.barrier]);
+                self.add_access(code, &op.mem)
+            }
             Exec::Collective(op) => {
                 if matches!(op.kind, CollectiveKind::WarpGroup(_)) {
                     // Products take effect later, for other warps too.
@@ -153,6 +161,10 @@ impl Slice {
             | Exec::BarrierBreak(_)
             | Exec::Yield
             | Exec::Exit
+            | Exec::BulkCommit
+            | Exec::BulkWait { .. }
+            | Exec::ClusterArrive
+            | Exec::ClusterWait
             | Exec::AssertFail { .. }
             | Exec::Trap
             | Exec::Breakpoint => true,

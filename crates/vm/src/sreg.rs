@@ -66,6 +66,24 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
         | Sreg::ReservedSmemCap
         | Sreg::ReservedSmem0
         | Sreg::ReservedSmem1 => info.shared.sreg(reg).unwrap_or(0),
+        Sreg::ClusterIdX
+        | Sreg::ClusterIdY
+        | Sreg::ClusterIdZ
+        | Sreg::NclusterIdX
+        | Sreg::NclusterIdY
+        | Sreg::NclusterIdZ
+        | Sreg::ClusterCtaidX
+        | Sreg::ClusterCtaidY
+        | Sreg::ClusterCtaidZ
+        | Sreg::ClusterNctaidX
+        | Sreg::ClusterNctaidY
+        | Sreg::ClusterNctaidZ
+        | Sreg::ClusterCtaRank
+        | Sreg::ClusterNctaRank
+        | Sreg::ExplicitCluster => {
+            let rank = state.resident[slot].as_deref().map_or(0, |cta| cta.place.rank);
+            info.clusters.sreg(reg, info.grid, id, rank).unwrap_or(0).into()
+        }
         Sreg::EnvReg1 => info.workspace >> 32,
         Sreg::EnvReg2 => info.workspace & u64::from(u32::MAX),
     }

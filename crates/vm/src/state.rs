@@ -7,7 +7,9 @@
 //! gather threads of any warps, and a lane operation walks adjacent words. Frames stack rows; frame
 //! base and return stack are per lane.
 
+use crate::asynchronous::{Asynchrony, Queue};
 use crate::barrier::CtaBarrier;
+use crate::cluster::{Arrivals, Clusters, Place};
 use crate::collective::Rendezvous;
 use crate::engine::STALLED_ROUNDS;
 use crate::heap::Heap;
@@ -18,6 +20,8 @@ use crate::tolerated::Tolerated;
 use crate::warp_group::WarpGroup;
 use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
+use ir::mods::Space;
+use rustc_hash::FxHashMap;
 use simt::counts::Counts;
 use simt::memory::{Block, MemoryMap, Symbol};
 use simt::{GroupId, LaneMask, Pc};
@@ -38,6 +42,7 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) warp: u32,
     /// CTAs of the grid.
     pub(crate) total: u64,
+    pub(crate) clusters: Clusters,
     pub(crate) shared: SharedLayout,
     pub(crate) shared_names: Vec<Symbol>,
     /// Addresses of variables.
@@ -54,6 +59,7 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) workspace: u64,
     /// Whether the launch goes on from refused accesses.
     pub(crate) tolerant: bool,
+    pub(crate) asynchrony: Asynchrony,
 }
 
 /// The state of a launch.
@@ -78,6 +84,8 @@ pub struct State<const N: usize> {
     pub(crate) output: Vec<u8>,
     pub(crate) tolerated: Tolerated<N>,
     pub(crate) watch: Watch<N>,
+    /// Asynchronous operations that have been issued and have not completed.
+    pub(crate) queue: Queue,
     /// Issues so far: the launch's clock.
     pub(crate) clock: u64,
     /// Not state: room that an issue reuses.
@@ -123,6 +131,10 @@ pub(crate) struct Cta<const N: usize> {
     /// Whether a warp's arrival at a barrier stands for all of its threads.
     pub(crate) warp_barriers: bool,
     pub(crate) id: [u32; 3],
+    pub(crate) place: Place,
+    /// Addresses of variables, where they are not those of the launch: shared ones of a CTA of a
+    /// cluster that is not its first.
+    pub(crate) vars: Option<Box<[u64]>>,
     /// The register file, row by row.
     pub(crate) file: Vec<u64>,
     pub(crate) frames: Frames,
@@ -134,6 +146,11 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) rendezvous: Vec<Rendezvous>,
     /// Products that warp groups have issued.
     pub(crate) warp_groups: Vec<WarpGroup>,
+    pub(crate) arrivals: Arrivals,
+    /// Groups of bulk copies that each thread has committed, if any.
+    pub(crate) commits: FxHashMap<u32, u64>,
+    /// Threads that wait at barriers in memory, or for groups of bulk copies.
+    pub(crate) watching: u32,
     /// The wait of each thread.
     pub(crate) parked: Vec<Option<Parked>>,
     /// Threads that have exited.
@@ -161,6 +178,12 @@ pub(crate) enum Waiting {
     Products {
         most: u32,
     },
+    /// At the barrier of the cluster.
+    Cluster,
+    /// For a phase of a barrier in memory.
+    Mbarrier,
+    /// For groups of bulk copies.
+    BulkGroup,
 }
 
 /// Call frames of all threads of a CTA.
@@ -216,6 +239,8 @@ pub struct Setup<'s> {
     pub warp: u32,
     /// CTAs of the grid.
     pub total: u64,
+    /// Its clusters.
+    pub clusters: Clusters,
     /// CTAs resident at first.
     pub resident: usize,
     /// CTAs resident when none has ended for [`crate::STALLED_ROUNDS`] rounds.
@@ -255,6 +280,7 @@ impl<const N: usize> State<N> {
             width: info.width,
             warp: info.warp,
             total: info.total,
+            clusters: info.clusters,
             resident: self.resident.len(),
             most_resident: self.most_resident,
             shared: info.shared,
@@ -305,7 +331,10 @@ impl<const N: usize> State<N> {
         policy: Policy,
         (first, most): (u32, u32),
     ) -> Result<Self, LaunchError> {
-        let slots = |count: u32| u64::from(count).min(info.total) as usize;
+        // Whole clusters are resident, one at least.
+        let size = info.clusters.size().max(1);
+        let whole = |count: u32| (count / size).max(1) * size;
+        let slots = |count: u32| u64::from(whole(count)).min(info.total) as usize;
         let (first, most_resident) = (slots(first), slots(most));
         let info = Arc::new(info);
         let mut resident = Vec::with_capacity(first);
@@ -325,6 +354,7 @@ impl<const N: usize> State<N> {
             output: Vec::new(),
             tolerated: Tolerated::default(),
             watch: Watch::default(),
+            queue: Queue::new(info.asynchrony),
             clock: 0,
             scratch: Scratch::default(),
             info,
@@ -339,7 +369,7 @@ impl<const N: usize> State<N> {
         }
         let slots = self.resident.len();
         for slot in (self.turn.slot..slots).chain(0..self.turn.slot) {
-            self.resident[slot] = self.next_resident(program)?;
+            self.resident[slot] = self.next_resident(program, slot)?;
         }
         Ok(())
     }
@@ -354,7 +384,7 @@ impl<const N: usize> State<N> {
         }
         self.stalled = 0;
         while self.resident.len() < self.most_resident {
-            let Some(next) = self.next_resident(program)? else { break };
+            let Some(next) = self.next_resident(program, self.resident.len())? else { break };
             self.resident.push(Some(next));
         }
         Ok(self.resident.len() > before)
@@ -364,11 +394,12 @@ impl<const N: usize> State<N> {
     pub(crate) fn next_resident(
         &mut self,
         program: &Program,
+        slot: usize,
     ) -> Result<Option<Box<Cta<N>>>, LaunchError> {
         if self.next_cta == self.info.total {
             return Ok(None);
         }
-        let cta = Cta::new(program, &self.info, self.next_cta)?;
+        let cta = Cta::new(program, &self.info, self.next_cta, slot)?;
         self.next_cta += 1;
         self.stats.threads += u64::from(self.info.threads);
         Ok(Some(Box::new(cta)))
@@ -437,10 +468,19 @@ impl<const N: usize> State<N> {
 }
 
 impl<const N: usize> Cta<N> {
-    fn new(program: &Program, info: &LaunchInfo<N>, index: u64) -> Result<Self, LaunchError> {
+    fn new(
+        program: &Program,
+        info: &LaunchInfo<N>,
+        order: u64,
+        slot: usize,
+    ) -> Result<Self, LaunchError> {
         let threads = info.threads as usize;
         let kernel = &program.functions[info.kernel as usize];
-        let id = unrank(index, info.grid);
+        let size = info.clusters.size().max(1);
+        let rank = (order % u64::from(size)) as u32;
+        let place = Place { first_slot: slot - (rank as usize).min(slot), rank, size };
+        let id = info.clusters.coordinates(order, info.grid);
+        let index = crate::cluster::rank_in(id, info.grid);
         let local = (0..threads).map(|_| Block::zeroed(u64::from(kernel.local_bytes)));
         let groups = (0..info.threads).step_by(info.width as usize);
         let mut cta = Self {
@@ -448,6 +488,8 @@ impl<const N: usize> Cta<N> {
             warp: info.warp,
             warp_barriers: info.warp_barriers,
             id,
+            place,
+            vars: (rank > 0).then(|| shifted(program, info, place.base())),
             file: vec![0; kernel.rows as usize * threads],
             frames: Frames {
                 base: vec![0; threads],
@@ -463,6 +505,9 @@ impl<const N: usize> Cta<N> {
             barriers: vec![CtaBarrier::default(); crate::barrier::COUNT],
             rendezvous: Vec::new(),
             warp_groups: vec![WarpGroup::default(); threads.div_ceil(simt::matrix::THREADS)],
+            arrivals: Arrivals::default(),
+            commits: FxHashMap::default(),
+            watching: 0,
             parked: vec![None; threads],
             exited: vec![false; threads],
             live: info.threads,
@@ -472,6 +517,17 @@ impl<const N: usize> Cta<N> {
             cta.file[row as usize * threads..][..threads].fill(offset as u64);
         }
         Ok(cta)
+    }
+
+    /// Addresses of variables for the CTA, of which `launch` are those of the launch.
+    #[inline]
+    pub(crate) fn variables<'a>(&'a self, launch: &'a [u64]) -> &'a [u64] {
+        self.vars.as_deref().unwrap_or(launch)
+    }
+
+    /// The group that a thread is in.
+    pub(crate) fn group_of(&self, thread: usize) -> usize {
+        self.groups.partition_point(|g| g.first_thread as usize <= thread).saturating_sub(1)
     }
 
     pub(crate) fn group_id(&self, group: usize) -> GroupId {
@@ -527,6 +583,12 @@ impl<const N: usize> Group<N> {
     pub(crate) fn thread(&self, lane: usize) -> usize {
         self.first_thread as usize + lane
     }
+}
+
+/// Addresses of variables in a CTA whose shared memory begins at `base`.
+fn shifted<const N: usize>(program: &Program, info: &LaunchInfo<N>, base: u64) -> Box<[u64]> {
+    let vars = program.module().vars.iter().zip(&info.vars);
+    vars.map(|(var, &at)| if var.space == Space::Shared { at + base } else { at }).collect()
 }
 
 /// The coordinates of the `index`-th element of a box, x fastest.

@@ -14,7 +14,10 @@ use crate::program::Program;
 use crate::slice::{Places, Relevant, relevant};
 use crate::state::{Cta, State, Waiting};
 use converge::Path;
-use simt::machine::{Hang, HangKind, Step, Wait, Waiter};
+use simt::machine::{Hang, HangKind, MbarrierWait, Step, Wait, Waiter};
+use simt::mbarrier::Mbarrier;
+use simt::memory::Width;
+use simt::observe::Observer;
 use simt::{LaneMask, Pc};
 
 /// Turns of CTAs without progress before states are compared.
@@ -110,14 +113,21 @@ impl<const N: usize> Watch<N> {
 }
 
 /// Compares states at the end of a round over all resident CTAs.
-pub(crate) fn round<const N: usize>(
+pub(crate) fn round<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
+    observer: &mut O,
 ) -> Option<Step<Cause, N>> {
     state.watch.quiet += 1;
     state.watch.armed = state.watch.quiet >= quiet_rounds(state.resident.len());
     if !state.watch.armed {
         return None;
+    }
+    // Threads may look at what an asynchronous operation writes.
+    match crate::asynchronous::nudge(program, state, observer) {
+        Ok(false) => {}
+        Ok(true) => return None,
+        Err(end) => return Some(*end),
     }
     let policy = state.policy.image();
     let mut span = 1;
@@ -126,7 +136,14 @@ pub(crate) fn round<const N: usize>(
         let relevant = reference.relevant.as_ref().map_or(&Relevant::All, |known| &known.1);
         if reference.policy == policy && same(program, (&reference.ctas, &state.resident), relevant)
         {
-            return Some(Step::Hang(Box::new(report(program, state, HangKind::Repeats))));
+            let mut hang = report(program, state, HangKind::Repeats);
+            // Waits for barriers in memory give up, and begin again: if there is nothing else, they
+            // are what the launch hangs at.
+            let waits = |w: &Waiter<N>| !matches!(w.wait, Wait::Running | Wait::Turn);
+            if !hang.waiters.is_empty() && hang.waiters.iter().all(waits) {
+                hang.kind = HangKind::Deadlock;
+            }
+            return Some(Step::Hang(Box::new(hang)));
         }
         reference.age += 1;
         if reference.age < reference.span {
@@ -174,6 +191,8 @@ fn same_cta<const N: usize>(a: &Cta<N>, b: &Cta<N>, room: &mut Room) -> bool {
         && a.rendezvous == b.rendezvous
         && a.warp_groups == b.warp_groups
         && a.barriers == b.barriers
+        && a.arrivals == b.arrivals
+        && a.commits == b.commits
         && a.frames == b.frames;
     flat && a.groups.iter().zip(&b.groups).all(|(a, b)| {
         room.left.clear();
@@ -209,14 +228,15 @@ fn same_rows<const N: usize>(
     })
 }
 
-/// Reports that no group of the CTA can run.
+/// Reports that no group of the CTA, and of others of its cluster, can run.
 pub(crate) fn deadlock<const N: usize>(
     program: &Program,
     state: &State<N>,
     slot: usize,
 ) -> Hang<N> {
     let mut hang = Hang { kind: HangKind::Deadlock, waiters: Vec::new(), more: 0 };
-    if let Some(cta) = state.resident[slot].as_deref() {
+    let place = state.resident[slot].as_deref().map(|cta| cta.place).unwrap_or_default();
+    for cta in state.resident[place.slots()].iter().flatten() {
         waiters(program, state, cta, &mut hang);
     }
     hang
@@ -243,7 +263,7 @@ fn waiters<const N: usize>(program: &Program, state: &State<N>, cta: &Cta<N>, ha
         group.mechanism.runnable(&mut runnable);
         for path in &paths {
             let masked = path.lanes - masked_on(program, state, (cta, g), path);
-            for (lanes, wait) in waits(cta, g, path, &runnable) {
+            for (lanes, wait) in waits(program, state, (cta, g), path, &runnable) {
                 if hang.waiters.len() == Hang::<N>::MAX_WAITERS {
                     hang.more += 1;
                     continue;
@@ -272,8 +292,9 @@ fn masked_on<const N: usize>(
 
 /// The lanes of a path by what they wait for.
 fn waits<const N: usize>(
-    cta: &Cta<N>,
-    group: usize,
+    program: &Program,
+    state: &State<N>,
+    (cta, group): (&Cta<N>, usize),
     path: &Path<N>,
     runnable: &[Path<N>],
 ) -> Vec<(LaneMask<N>, Wait<N>)> {
@@ -303,6 +324,12 @@ fn waits<const N: usize>(
             Some(Waiting::Products { .. }) => {
                 Wait::WarpGroup { missing: crate::warp_group::missing(cta, thread) }
             }
+            Some(Waiting::Cluster) => {
+                let (arrived, expected) = crate::cluster::census(state, cta.place);
+                Wait::Cluster { arrived, expected }
+            }
+            Some(Waiting::Mbarrier) => mbarrier(program, state, cta, thread),
+            Some(Waiting::BulkGroup) => Wait::BulkGroup,
             None if runnable.iter().any(|r| r.lanes.contains(lane)) => Wait::Running,
             None => Wait::Turn,
         };
@@ -312,4 +339,31 @@ fn waits<const N: usize>(
         }
     }
     out
+}
+
+/// The wait of a thread for a phase of a barrier in memory.
+fn mbarrier<const N: usize>(
+    program: &Program,
+    state: &State<N>,
+    cta: &Cta<N>,
+    thread: usize,
+) -> Wait<N> {
+    let found = crate::mbarrier::barrier_of(program, state, cta, thread);
+    let ((slot, offset), _) = found.unwrap_or_default();
+    let owner = state.resident[slot].as_deref().unwrap_or(cta);
+    let word = owner.shared.load(offset, Width::B8).unwrap_or(0);
+    let object = Mbarrier::load(word).ok();
+    let symbols = &state.info.shared_names;
+    let symbol = symbols.iter().find(|s| (s.offset..s.offset + s.len).contains(&offset));
+    Wait::Mbarrier(Box::new(MbarrierWait {
+        name: symbol.map_or_else(String::new, |s| match offset - s.offset {
+            0 => s.name.to_string(),
+            bytes => format!("{}+{bytes}", s.name),
+        }),
+        offset,
+        phase: object.map(Mbarrier::phase),
+        pending: object.map_or(0, Mbarrier::pending),
+        expected: object.map_or(0, Mbarrier::expected),
+        transactions: object.map_or(0, Mbarrier::transactions),
+    }))
 }

@@ -184,7 +184,7 @@ impl Races {
             let to = end.saturating_sub(granule << 3).min(8);
             now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
             now.value = value_in(words, address, granule, from..to);
-            let key = (shared.then_some(thread.cta), granule);
+            let key = (shared.then_some(access.owner), granule);
             self.shadow.access(key, now, &known, |old| races.push((granule, *old, now)));
         }
         for (granule, old, now) in races {
@@ -192,7 +192,7 @@ impl Races {
             self.report(access.space, at.max(address), old, now);
         }
         if strong || access.kind.writes() {
-            self.apply_order(access, thread, (shared.then_some(thread.cta), address));
+            self.apply_order(access, thread, (shared.then_some(access.owner), address));
         }
     }
 
@@ -258,6 +258,14 @@ impl Races {
     }
 }
 
+/// The CTA and number of a barrier; that of a cluster belongs to no CTA.
+fn barrier_of(sync: &Sync<'_, WORDS>) -> (u64, u32) {
+    match sync.kind {
+        SyncKind::ClusterArrive | SyncKind::ClusterRelease => (u64::MAX, sync.barrier),
+        _ => (sync.group.cta, sync.barrier),
+    }
+}
+
 /// The bytes of a granule that an access has, at their places in it.
 fn value_in(words: &[u64], address: u64, granule: u64, bytes: Range<u64>) -> Option<u64> {
     let mut value = 0;
@@ -300,8 +308,8 @@ impl EventSink for Races {
 
     fn sync(&mut self, sync: &Sync<'_, WORDS>) {
         match sync.kind {
-            SyncKind::BarrierArrive => {
-                let phase = self.barriers.entry((sync.group.cta, sync.barrier)).or_default();
+            SyncKind::BarrierArrive | SyncKind::ClusterArrive => {
+                let phase = self.barriers.entry(barrier_of(sync)).or_default();
                 if phase.is_complete() {
                     *phase = BarrierPhase::default();
                 }
@@ -310,8 +318,8 @@ impl EventSink for Races {
                     phase.arrive(thread, self.threads.entry(thread).or_default());
                 }
             }
-            SyncKind::BarrierRelease => {
-                let Some(phase) = self.barriers.get_mut(&(sync.group.cta, sync.barrier)) else {
+            SyncKind::BarrierRelease | SyncKind::ClusterRelease => {
+                let Some(phase) = self.barriers.get_mut(&barrier_of(sync)) else {
                     return;
                 };
                 for lane in sync.lanes {
@@ -322,6 +330,7 @@ impl EventSink for Races {
             SyncKind::CollectiveArrive if self.orders_warp(sync.pc.0) => self.warp_arrive(sync),
             SyncKind::CollectiveComplete if self.orders_warp(sync.pc.0) => self.warp_release(sync),
             SyncKind::Collective | SyncKind::CollectiveArrive | SyncKind::CollectiveComplete => {}
+            SyncKind::ProxyFence => {}
             SyncKind::Fence(_, scope) => {
                 for lane in sync.lanes {
                     let thread = Self::thread(sync.group, lane);

@@ -193,12 +193,13 @@ impl<const N: usize> Observer<N> for Counters {
 
     fn sync(&mut self, sync: &Sync<'_, N>) {
         match sync.kind {
-            SyncKind::BarrierArrive => self.counts.barrier_arrivals += 1,
+            SyncKind::BarrierArrive | SyncKind::ClusterArrive => self.counts.barrier_arrivals += 1,
             SyncKind::BarrierRelease
+            | SyncKind::ClusterRelease
             | SyncKind::CollectiveArrive
             | SyncKind::CollectiveComplete => {}
             SyncKind::Collective => self.counts.collectives += 1,
-            SyncKind::Fence(..) => self.counts.fences += 1,
+            SyncKind::Fence(..) | SyncKind::ProxyFence => self.counts.fences += 1,
         }
     }
 

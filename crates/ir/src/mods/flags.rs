@@ -4,7 +4,7 @@ use super::Flag;
 
 /// A set of [`Flag`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Flags(u32);
+pub struct Flags(u64);
 
 impl Flags {
     /// No flag.

@@ -13,8 +13,8 @@ pub use flags::Flags;
 pub use simt::arith::int::PermuteMode;
 pub use simt::observe::{Order, Scope, Space};
 pub use values::{
-    AtomOp, Barrier, BoolOp, Cmp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes,
-    Precision, Rounding, Shuffle, TestP, Vote,
+    AtomOp, Barrier, BoolOp, Bulk, Cmp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes,
+    Precision, Proxy, Rounding, Shuffle, TestP, Vote,
 };
 
 macro_rules! modifiers {
@@ -86,11 +86,13 @@ modifiers! {
     Shuffle "MODE" shuffle: Shuffle "a shuffle mode such as `.idx`";
     Vote "VOTE" vote: Vote "a vote such as `.all`";
     Barrier "BARRIER" barrier: Barrier "what the barrier does";
+    Bulk "BULK" bulk: Bulk "from where to where it copies";
     Prmt "PICK" prmt: PermuteMode "a byte-selection mode";
     TestP "PROPERTY" testp: TestP "a property such as `.finite`";
     AtomOp "OP" atom: AtomOp "an operation such as `.add`";
     Precision "PRECISION" precision: Precision "a precision";
     Rounding "ROUND" rounding: Rounding "a rounding mode";
+    Proxy "PROXY" proxy: Proxy "a proxy";
     Order "ORDER" order: Order "a memory order";
     Scope "SCOPE" scope: Scope "a scope";
     Space "SPACE" space: Space "an address space";

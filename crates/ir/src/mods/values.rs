@@ -140,6 +140,26 @@ word_enums! {
         /// Arrive, wait, and ask whether any predicate holds.
         RedOr "or",
     }
+    /// From where to where a bulk copy goes, and how it completes.
+    pub enum Bulk {
+        /// From global to shared memory, with a barrier in memory.
+        Load "load",
+        /// From the CTA's shared memory to that of a CTA of the cluster, with a barrier in memory.
+        Send "send",
+        /// From shared to global memory, in a group.
+        Store "store",
+    }
+    /// The proxies whose accesses a fence orders against generic ones.
+    pub enum Proxy {
+        /// Other addresses of the same memory.
+        Alias "alias",
+        /// Asynchronous operations.
+        Async "async",
+        /// Asynchronous operations on global memory.
+        AsyncGlobal "async.global",
+        /// Asynchronous operations on shared memory.
+        AsyncShared "async.shared",
+    }
     /// Floating-point properties of `testp`.
     pub enum TestP {
         /// Neither infinite nor NaN.
@@ -313,5 +333,13 @@ word_enums! {
         TransA "transa",
         /// The right factor is stored by rows.
         TransB "transb",
+        /// A shared address may be that of another CTA of the cluster.
+        Cluster "cluster_address",
+        /// A copy goes to several CTAs of the cluster.
+        Multicast "multicast",
+        /// A mask says which bytes of each 16 are copied.
+        Masked "masked",
+        /// Waits only until copies have read their sources.
+        Read "read",
     }
 }

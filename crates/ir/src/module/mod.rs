@@ -95,6 +95,14 @@ pub struct LaunchBounds {
     pub max: Option<[u32; 3]>,
     /// Exactly these threads.
     pub required: Option<[u32; 3]>,
+    /// CTAs of a cluster in each dimension.
+    pub cluster: Option<[u32; 3]>,
+    /// Most CTAs of a cluster.
+    pub max_cluster: Option<u32>,
+    /// Whether a launch has to say what clusters are, if the kernel does not.
+    pub explicit_cluster: bool,
+    /// Whether the sizes of a grid are numbers of clusters.
+    pub blocks_are_clusters: bool,
 }
 
 /// What a function is to its callers.

@@ -138,7 +138,8 @@ fn kernel(rng: &mut Rng) -> Signature {
         params.push(Param { name: name(rng, "par", i), ty, offset, size, align, pointer });
     }
     let mut dims = || rng.one_in(3).then(|| [1 + rng.below(64) as u32, 2, 1]);
-    let bounds = LaunchBounds { max: dims(), required: dims() };
+    let bounds =
+        LaunchBounds { max: dims(), required: dims(), cluster: dims(), ..LaunchBounds::default() };
     Signature::Kernel { params, bounds }
 }
 

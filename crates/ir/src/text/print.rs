@@ -164,9 +164,25 @@ impl Printer<'_> {
             Signature::Kernel { params, bounds } => {
                 put!(self, "kernel {}(", sigil("@", name));
                 self.params(names, params);
-                for (word, dims) in [("maxntid", bounds.max), ("reqntid", bounds.required)] {
+                let sizes = [
+                    ("maxntid", bounds.max),
+                    ("reqntid", bounds.required),
+                    ("cluster", bounds.cluster),
+                ];
+                for (word, dims) in sizes {
                     if let Some([x, y, z]) = dims {
                         put!(self, " {word}({x}, {y}, {z})");
+                    }
+                }
+                if let Some(most) = bounds.max_cluster {
+                    put!(self, " maxcluster {most}");
+                }
+                for (word, is) in [
+                    ("explicitcluster", bounds.explicit_cluster),
+                    ("blocksareclusters", bounds.blocks_are_clusters),
+                ] {
+                    if is {
+                        put!(self, " {word}");
                     }
                 }
                 0

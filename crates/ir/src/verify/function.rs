@@ -68,7 +68,8 @@ impl Checker<'_> {
     }
 
     fn kernel(&mut self, at: &At<'_>, params: &[Param], bounds: LaunchBounds) {
-        let mut dimensions = bounds.max.iter().chain(&bounds.required).flatten();
+        let sizes = [bounds.max, bounds.required, bounds.cluster];
+        let mut dimensions = sizes.iter().flatten().flatten().chain(&bounds.max_cluster);
         self.check(at, dimensions.all(|&d| d > 0), || Violation::Bounds);
         let mut end = 0;
         for (index, p) in params.iter().enumerate() {

@@ -103,7 +103,10 @@ fn spaces(op: Op, space: Space) -> bool {
         | Op::MbarInit
         | Op::MbarInval
         | Op::MbarArrive
-        | Op::MbarTest => matches!(space, Space::Generic | Space::Shared),
+        | Op::MbarExpect
+        | Op::MbarComplete
+        | Op::MbarTest
+        | Op::MbarTry => matches!(space, Space::Generic | Space::Shared),
         Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => space != Space::Generic,
         _ => true,
     }
@@ -116,7 +119,10 @@ fn orders(op: Op, order: Order) -> bool {
         Op::St => !matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst),
         Op::Atom | Op::AtomVec => !matches!(order, Order::Weak | Order::Volatile),
         Op::MbarArrive => matches!(order, Order::Relaxed | Order::Release),
-        Op::MbarTest => matches!(order, Order::Relaxed | Order::Acquire),
+        Op::MbarExpect | Op::MbarComplete => order == Order::Relaxed,
+        Op::MbarTest | Op::MbarTry => matches!(order, Order::Relaxed | Order::Acquire),
+        Op::ClusterArrive => matches!(order, Order::Relaxed | Order::Release),
+        Op::ClusterWait => order == Order::Acquire,
         Op::Fence => !matches!(order, Order::Weak | Order::Volatile | Order::Relaxed),
         _ => true,
     }

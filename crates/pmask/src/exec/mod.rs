@@ -37,6 +37,7 @@ impl<O: Observer<1>> Context<'_, O> {
                 pc: Pc(state.pc),
                 kind,
                 space: Space::Global,
+                owner: GROUP.cta,
                 order: Order::Weak,
                 scope: Scope::Gpu,
                 size: size as u32,

@@ -122,6 +122,9 @@ impl Body<'_, '_> {
 
     /// Groups of copies and waits for them: there is nothing left to wait for.
     pub(super) fn copy_group(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
+        if s.has(Kind::Bulk) {
+            return self.bulk_group(s, i);
+        }
         let waits = s.word(Kind::CopyGroup) == Some("wait_group");
         self.count(i, usize::from(waits), usize::from(waits))?;
         if let Some(pending) = self.cx.tree.operands[i.operands].first() {

@@ -212,9 +212,21 @@ impl<'t> Body<'_, 't> {
         let tree = self.cx.tree;
         let mut bounds = LaunchBounds::default();
         for directive in &tree.directives[function.directives] {
+            let cluster = directive.name.symbol == kw::REQNCTAPERCLUSTER;
+            let mut ranks = None;
             let field = match directive.name.symbol {
                 kw::MAXNTID => &mut bounds.max,
                 kw::REQNTID => &mut bounds.required,
+                kw::REQNCTAPERCLUSTER => &mut bounds.cluster,
+                kw::MAXCLUSTERRANK => &mut ranks,
+                kw::EXPLICITCLUSTER => {
+                    bounds.explicit_cluster = true;
+                    continue;
+                }
+                kw::BLOCKSARECLUSTERS => {
+                    bounds.blocks_are_clusters = true;
+                    continue;
+                }
                 _ => continue,
             };
             let mut threads = [1_u32; 3];
@@ -225,13 +237,17 @@ impl<'t> Body<'_, 't> {
                         *slot = i.bits as u32;
                     }
                     _ => {
-                        let message = "a number of threads from 1 on is needed";
+                        let message = "a number from 1 on is needed";
                         return self.cx.error("ptx::bounds", message, arg.span, "not possible");
                     }
                 }
             }
             *field = Some(threads);
-            self.cx.thread_limit(function, threads, directive.name.span);
+            if ranks.is_some() {
+                bounds.max_cluster = Some(threads[0]);
+            } else if !cluster {
+                self.cx.thread_limit(function, threads, directive.name.span);
+            }
         }
         Ok(bounds)
     }

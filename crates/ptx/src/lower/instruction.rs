@@ -86,6 +86,9 @@ impl Body<'_, '_> {
             Special::CopyGroup => self.copy_group(s, i),
             Special::Policy => self.cache_policy_of(s, i),
             Special::Mbarrier => self.mbarrier(s, i),
+            Special::Bulk => self.bulk(s, i),
+            Special::AsyncStore => self.async_store(s, i),
+            Special::ProxyFence => self.proxy_fence(s, i),
             Special::Video => self.video(s, i),
             Special::Mma => self.mma(s, i),
             Special::LdMatrix | Special::StMatrix => self.tiles(s, i),
@@ -167,8 +170,36 @@ impl Body<'_, '_> {
             return Err(Failed);
         }
         self.arguments_rules(&mut inst, i)?;
+        let own = matches!(s.word(Kind::Space), Some("shared" | "shared::cta"));
+        if op == Op::IsSpace && own && self.cx.has_clusters() {
+            self.own_shared(inst);
+            return Ok(());
+        }
         self.emit(inst, Origin::Source);
         Ok(())
+    }
+
+    /// Whether an address is in the shared memory of the CTA itself: in the window, and of its
+    /// rank.
+    fn own_shared(&mut self, mut inst: Inst) {
+        let (result, address) = (inst.results.clone(), inst.operands[0]);
+        let [window, own] = std::array::from_fn(|_| self.code.temporary(ir::RegTy::Pred));
+        let [found, rank] = std::array::from_fn(|_| self.code.temporary(ir::RegTy::B32));
+        inst.results = smallvec::smallvec![Some(Reg::Lane(window))];
+        self.emit(inst, Origin::Source);
+        let found_rank = Inst::new(Op::CtaRank).ty(ir::Ty::U64).result(Reg::Lane(found));
+        self.emit(found_rank.operand(address), Origin::Lowering);
+        let own_rank = Inst::new(Op::Sreg).ty(ir::Ty::U32).result(Reg::Lane(rank));
+        let register = ir::Operand::Sreg(ir::Sreg::ClusterCtaRank);
+        self.emit(own_rank.operand(register), Origin::Lowering);
+        let mut same = Inst::new(Op::Setp).ty(ir::Ty::U32).result(Reg::Lane(own));
+        same.mods.cmp = Some(ir::mods::Cmp::Eq);
+        same.operands.extend([ir::Operand::lane(found), ir::Operand::lane(rank)]);
+        self.emit(same, Origin::Lowering);
+        let mut both = Inst::new(Op::And).ty(ir::Ty::Pred);
+        both.results = result;
+        both.operands.extend([ir::Operand::lane(window), ir::Operand::lane(own)]);
+        self.emit(both, Origin::Lowering);
     }
 
     fn types(&self, inst: &mut Inst, s: &Spelled) {

@@ -4,7 +4,7 @@
 
 use ir::mods::{Flag, Order, Space as IrSpace};
 use ir::{Inst, Op, Origin, Reg};
-use simt::mbarrier::MAX_COUNT;
+use simt::mbarrier::{MAX_COUNT, MAX_TX};
 
 use super::Lowering;
 use super::address::Address;
@@ -17,8 +17,10 @@ impl Body<'_, '_> {
     pub(super) fn mbarrier(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
         let tree = self.cx.tree;
         let args = s.form.args;
-        self.count(i, args.len(), args.len())?;
+        let optional = args.iter().filter(|a| matches!(a, Arg::O(_))).count();
+        self.count(i, args.len() - optional, args.len())?;
         let mut inst = mbarrier_op(s);
+        let expects = s.has(Kind::ExpectTx) || s.has(Kind::CompleteTx);
         for (arg, operand) in args.iter().zip(&tree.operands[i.operands]) {
             match *arg {
                 Arg::D(val) | Arg::Ds(val) => {
@@ -29,9 +31,15 @@ impl Body<'_, '_> {
                 }
                 Arg::S(val) => {
                     let value = self.source(operand, Self::value_ty(s, val), false)?;
-                    self.arrivals(&inst, operand, value)?;
+                    if expects {
+                        self.transactions(operand, value)?;
+                    } else {
+                        self.arrivals(&inst, operand, value)?;
+                    }
                     inst.operands.push(value);
                 }
+                // How long a wait may take is a hint.
+                Arg::O(val) => drop(self.source(operand, Self::value_ty(s, val), false)?),
                 _ => self.barrier_place(&mut inst, s, operand)?,
             }
         }
@@ -39,7 +47,8 @@ impl Body<'_, '_> {
             Op::MbarArrive if inst.operands.len() == 1 => {
                 inst.operands.push(ir::Operand::Imm(1));
             }
-            Op::MbarTest if s.has(Kind::Parity) => {
+            Op::MbarArrive if expects => inst.operands.insert(1, ir::Operand::Imm(1)),
+            Op::MbarTest | Op::MbarTry if s.has(Kind::Parity) => {
                 inst.operands[1] = self.zero_extended(inst.operands[1]);
             }
             _ => {}
@@ -54,7 +63,16 @@ impl Body<'_, '_> {
             let message = "barriers are in shared memory";
             return self.cx.error("ptx::space", message, operand.span, "a parameter is not");
         };
-        let written = s.has(Kind::OwnShared).then_some(IrSpace::Shared);
+        let shared = s.has(Kind::OwnShared) || s.has(Kind::MbarSpace);
+        let written = shared.then_some(IrSpace::Shared);
+        if s.word(Kind::MbarSpace) == Some("shared::cluster") {
+            if inst.results.first().is_some_and(Option::is_some) {
+                let message = "an arrival at a barrier of the cluster has no result";
+                let label = "write `_` as the destination";
+                return self.cx.error("ptx::operand", message, operand.span, label);
+            }
+            inst.mods.flags = inst.mods.flags.with(Flag::Cluster);
+        }
         inst.mods.space = self.access_space(operand, written, found)?;
         let reachable = matches!(inst.mods.space, None | Some(IrSpace::Generic | IrSpace::Shared));
         if !reachable || matches!(found, Some(IrSpace::Global | IrSpace::Const)) {
@@ -64,6 +82,18 @@ impl Body<'_, '_> {
         inst.operands.push(base);
         inst.offset = offset;
         Ok(())
+    }
+
+    /// Checks a number of bytes that is a constant.
+    fn transactions(&mut self, operand: &Operand, value: ir::Operand) -> Lowering<()> {
+        match value {
+            ir::Operand::Imm(bytes) if bytes > MAX_TX.into() => {
+                let message = format!("{bytes} bytes of transactions");
+                let label = format!("at most {MAX_TX} are possible");
+                self.cx.error("ptx::constant-range", message, operand.span, label)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks a count of arrivals that is a constant.
@@ -87,11 +117,16 @@ fn mbarrier_op(s: &Spelled) -> Inst {
         () if s.has(Kind::MbarInit) => Op::MbarInit,
         () if s.has(Kind::MbarInval) => Op::MbarInval,
         () if s.has(Kind::MbarTest) => Op::MbarTest,
+        () if s.has(Kind::MbarTry) => Op::MbarTry,
+        () if s.has(Kind::MbarArrive) => Op::MbarArrive,
+        () if s.has(Kind::ExpectTx) => Op::MbarExpect,
+        () if s.has(Kind::CompleteTx) => Op::MbarComplete,
         () if s.has(Kind::MbarPending) => Op::MbarPending,
         () => Op::MbarArrive,
     });
     let first = |kinds: &[Kind]| kinds.iter().find_map(|k| s.word(*k));
-    let orders = [Kind::ArriveOrder, Kind::ArriveOrders, Kind::TestOrder, Kind::TestOrders];
+    let orders =
+        [Kind::Relaxed, Kind::ArriveOrder, Kind::ArriveOrders, Kind::TestOrder, Kind::TestOrders];
     inst.mods.order = first(&orders).and_then(Order::from_word);
     inst.mods.scope = first(&[Kind::Cta, Kind::MbarScope]).and_then(scope);
     for (has, flag) in [

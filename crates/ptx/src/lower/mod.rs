@@ -15,6 +15,7 @@
 //!   scope, also before their place.
 
 mod address;
+mod bulk;
 mod call;
 mod constant;
 mod copy;

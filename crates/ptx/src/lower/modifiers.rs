@@ -105,6 +105,11 @@ impl Lowerer<'_> {
         );
     }
 
+    /// Returns whether the target's devices have clusters.
+    pub(super) fn has_clusters(&self) -> bool {
+        self.sm != u32::MAX && self.sm >= 90
+    }
+
     /// Returns whether operations on a warp's lanes have to name them: from PTX 6.4 and sm_70 on.
     fn needs_masks(&self) -> bool {
         let (version, sm) = (self.version, self.sm);
@@ -245,7 +250,6 @@ pub(super) fn space(word: &str) -> Option<IrSpace> {
         "global" => IrSpace::Global,
         "local" => IrSpace::Local,
         "param" | "param::entry" | "param::func" => IrSpace::Param,
-        // A cluster has one CTA.
         "shared" | "shared::cta" | "shared::cluster" => IrSpace::Shared,
         _ => return None,
     })
@@ -282,7 +286,8 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
         () => None,
     };
     mods.space = first(&[Kind::Space, Kind::GlobalSpace]).and_then(space);
-    let orders = [Kind::Order, Kind::AtomOrder, Kind::FenceOrder];
+    let orders =
+        [Kind::Order, Kind::AtomOrder, Kind::FenceOrder, Kind::ArriveOrders, Kind::TestOrder];
     mods.order = first(&orders).and_then(Order::from_word);
     mods.scope = first(&[Kind::Scope, Kind::Level]).and_then(scope);
     if s.has(Kind::Level) {
@@ -305,6 +310,9 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
         if s.has(kind) && row.flags.has(flag) {
             mods.flags = mods.flags.with(flag);
         }
+    }
+    if s.word(Kind::Space) == Some("shared::cluster") && row.flags.has(Flag::Cluster) {
+        mods.flags = mods.flags.with(Flag::Cluster);
     }
     if s.word(Kind::ShiftMode) == Some("wrap") {
         mods.flags = mods.flags.with(Flag::Wrap);

@@ -255,6 +255,12 @@ impl Body<'_, '_> {
             let label = format!("`.{}` has {}", ty.word(), ty.bits());
             return self.cx.error("ptx::operand-type", message, from.span, label);
         }
+        if width == Type::Pred
+            && let Special::Register(sreg) = special
+        {
+            self.special_predicate(sreg, reg);
+            return Ok(());
+        }
         let mut inst = match special {
             Special::Register(sreg) => {
                 let mut inst = Inst::new(Op::Sreg);
@@ -271,6 +277,18 @@ impl Body<'_, '_> {
         inst.results.push(reg.map(Reg::Lane));
         self.emit(inst, Origin::Source);
         Ok(())
+    }
+
+    /// A special register that is a predicate: whether its number is not 0.
+    fn special_predicate(&mut self, sreg: ir::Sreg, to: Option<ir::LaneReg>) {
+        let word = self.code.temporary(ir::RegTy::B32);
+        let read = Inst::new(Op::Sreg).ty(ir::Ty::U32).result(Reg::Lane(word));
+        self.emit(read.operand(ir::Operand::Sreg(sreg)), Origin::Source);
+        let mut test = Inst::new(Op::Setp).ty(ir::Ty::U32);
+        test.mods.cmp = Some(ir::mods::Cmp::Ne);
+        test.results.push(to.map(Reg::Lane));
+        test.operands.extend([ir::Operand::lane(word), ir::Operand::Imm(0)]);
+        self.emit(test, Origin::Lowering);
     }
 
     /// Returns the address that an operand denotes, if it names something with an address.

@@ -267,15 +267,7 @@ impl Body<'_, '_> {
             _ => return None,
         };
         let name = name.strip_prefix('%')?;
-        let constant = |value| Some((Special::Constant(value), Type::U32));
         match name {
-            "cluster_ctaid.x" | "cluster_ctaid.y" | "cluster_ctaid.z" | "cluster_ctarank" => {
-                return constant(0);
-            }
-            "cluster_nctaid.x" | "cluster_nctaid.y" | "cluster_nctaid.z" | "cluster_nctarank" => {
-                return constant(1);
-            }
-            "is_explicit_cluster" => return Some((Special::Constant(0), Type::Pred)),
             // No device graph, no performance monitor, nothing from a driver, no shared memory that
             // the system keeps.
             "current_graph_exec" => return Some((Special::Constant(0), Type::U64)),
@@ -285,19 +277,10 @@ impl Body<'_, '_> {
             }
             _ => {}
         }
-        // A cluster has one CTA, so clusters are numbered as CTAs are.
-        let renamed = match name {
-            "clusterid.x" => "ctaid.x",
-            "clusterid.y" => "ctaid.y",
-            "clusterid.z" => "ctaid.z",
-            "nclusterid.x" => "nctaid.x",
-            "nclusterid.y" => "nctaid.y",
-            "nclusterid.z" => "nctaid.z",
-            other => other,
-        };
-        let sreg = Sreg::from_name(renamed)?;
+        let sreg = Sreg::from_name(name)?;
         let ty = match sreg {
             Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GridId => Type::U64,
+            Sreg::ExplicitCluster => Type::Pred,
             _ => Type::U32,
         };
         Some((Special::Register(sreg), ty))

@@ -100,12 +100,9 @@ const fn later(opcode: &'static str, words: &'static [&'static str], tier: Tier,
 /// Sources: PTX ISA 9.1, the target notes of each instruction. More particular rows come first.
 const LATER: &[Later] = &[
     later("cp", &["bulk"], Tier::Four, 90),
-    later("mbarrier", &["try_wait", "expect_tx", "complete_tx", "shared::cluster"], Tier::Four, 90),
-    later("fence", &["proxy", "mbarrier_init", "sync_restrict"], Tier::Four, 90),
-    later("barrier", &["cluster"], Tier::Four, 90),
+    later("fence", &["proxy"], Tier::Four, 90),
     later("prefetch", &["tensormap"], Tier::Four, 90),
     later("st", &["async", "bulk"], Tier::Four, 90),
-    later("red", &["async"], Tier::Four, 90),
     later("mma", &["kind::", "block_scale"], Tier::ThreeB, 120),
     later("ldmatrix", &["m16n16", "m8n16", "b8"], Tier::ThreeB, 100),
     later("stmatrix", &["m16n8", "b8"], Tier::ThreeB, 100),

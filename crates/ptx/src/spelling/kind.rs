@@ -50,7 +50,7 @@ macro_rules! kinds {
     };
 }
 
-const _: () = assert!(Kind::COUNT <= 128, "kinds fit a set");
+const _: () = assert!(Kind::COUNT <= 256, "kinds fit a set");
 
 impl Kind {
     /// All kinds, in order of their numbers.
@@ -261,21 +261,69 @@ kinds! {
     OwnShared "`.shared`" { "shared" "shared::cta" }
     /// Scopes of barriers in memory.
     MbarScope "`.cluster`" { "cta" "cluster" }
+    /// Shared memory of the CTA, or of the cluster.
+    MbarSpace "`.shared` or `.shared::cluster`" { "shared" "shared::cta" "shared::cluster" }
+    /// Shared memory of the cluster.
+    ClusterShared "`.shared::cluster`" { "shared::cluster" }
+    /// Shared memory of the CTA.
+    CtaShared "`.shared::cta`" { "shared::cta" }
+    /// A barrier in memory expects bytes.
+    ExpectTx "`.expect_tx`" { "expect_tx" }
+    /// Bytes complete at a barrier in memory.
+    CompleteTx "`.complete_tx`" { "complete_tx" }
+    /// A barrier in memory is asked, after a wait.
+    MbarTry "`.try_wait`" { "try_wait" }
+    /// No memory order.
+    Relaxed "`.relaxed`" { "relaxed" }
+    /// The cluster.
+    Cluster "`.cluster`" { "cluster" }
+    /// A wait for the cluster.
+    ClusterWait "`.wait`" { "wait" }
+    /// Bulk copies.
+    Bulk "`.bulk`" { "bulk" }
+    /// Completion by bytes at a barrier in memory.
+    Transactions "`.mbarrier::complete_tx::bytes`" { "mbarrier::complete_tx::bytes" }
+    /// Completion in a group of bulk copies.
+    BulkGroup "`.bulk_group`" { "bulk_group" }
+    /// A copy to several CTAs.
+    Multicast "`.multicast::cluster`" { "multicast::cluster" }
+    /// A copy of some bytes of each 16.
+    ByteMask "`.cp_mask`" { "cp_mask" }
+    /// A copy that combines.
+    Reduce "`.reduce`" { "reduce" }
+    /// A copy to a cache.
+    Prefetch "`.prefetch`" { "prefetch" }
+    /// A wait until sources have been read.
+    ReadOnly "`.read`" { "read" }
+    /// A fence between proxies.
+    Proxy "`.proxy`" { "proxy" }
+    /// Other addresses of the same memory.
+    Alias "`.alias`" { "alias" }
+    /// Accesses of the asynchronous proxy against generic ones.
+    AsyncGeneric "`.async::generic`" { "async::generic" }
+    /// A fence of one direction.
+    OneWay "`.acquire` or `.release`" { "acquire" "release" }
+    /// The memory that a fence takes effect on.
+    SyncRestrict "`.sync_restrict::shared::cluster` or `.sync_restrict::shared::cta`" {
+        "sync_restrict::shared::cluster" "sync_restrict::shared::cta"
+    }
+    /// Initialisations of barriers in memory.
+    BarrierInit "`.mbarrier_init`" { "mbarrier_init" }
     /// The count of combined bits.
     Popc "`.popc`" { "popc" }
 }
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds(u128);
+pub struct Kinds([u128; 2]);
 
 impl Kinds {
     /// The set of these kinds.
     #[must_use]
     pub const fn of(kinds: &[Kind]) -> Self {
-        let (mut bits, mut i) = (0, 0);
+        let (mut bits, mut i) = ([0; 2], 0);
         while i < kinds.len() {
-            bits |= 1 << kinds[i].index();
+            bits[kinds[i].index() / 128] |= 1 << (kinds[i].index() % 128);
             i += 1;
         }
         Self(bits)
@@ -284,7 +332,7 @@ impl Kinds {
     /// Returns whether a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: Kind) -> bool {
-        self.0 >> kind.index() & 1 != 0
+        self.0[kind.index() / 128] >> (kind.index() % 128) & 1 != 0
     }
 
     /// Its kinds in order.

@@ -162,6 +162,27 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
                 if optional { ", %b32_1" } else { "" }
             ));
         }
+        Target::Special(Special::Bulk) => {
+            let (global, shared) = ("[%b64_0]", "[%b32_0]");
+            let store = s.has(Kind::BulkGroup);
+            let load = s.has(Kind::GlobalSpace) && !store;
+            let (to, from) = match () {
+                () if store => (global, shared),
+                () if load => (shared, global),
+                () => (shared, shared),
+            };
+            let mut out = format!("{to}, {from}, %b32_1");
+            if !store {
+                out.push_str(", [%b32_2]");
+            }
+            if s.has(Kind::Multicast) || s.has(Kind::ByteMask) {
+                out.push_str(", %b16_0");
+            }
+            return Some(out);
+        }
+        Target::Special(Special::AsyncStore) => {
+            return Some(format!("[%b32_0], {}, [%b32_1]", vector(s, 0)));
+        }
         Target::Special(Special::CopyGroup) => {
             let waits = s.word(Kind::CopyGroup) == Some("wait_group");
             return Some(if waits { "1".to_owned() } else { String::new() });
@@ -191,6 +212,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
                 "applypriority" | "discard" => "[%b64_0], 128".to_owned(),
                 "pmevent" => "1".to_owned(),
                 "setmaxnreg" => "64".to_owned(),
+                "cp" => "[%b64_0], %b32_0".to_owned(),
                 _ => String::new(),
             });
         }

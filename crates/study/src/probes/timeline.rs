@@ -184,7 +184,9 @@ impl EventSink for Timeline {
             SyncKind::BarrierArrive => "barrier: arrive",
             SyncKind::BarrierRelease => "barrier: release",
             SyncKind::Collective => "collective",
-            SyncKind::Fence(..) => "fence",
+            SyncKind::ClusterArrive => "barrier of the cluster: arrive",
+            SyncKind::ClusterRelease => "barrier of the cluster: release",
+            SyncKind::Fence(..) | SyncKind::ProxyFence => "fence",
             SyncKind::CollectiveArrive | SyncKind::CollectiveComplete => return,
         };
         if !self.has_room() {

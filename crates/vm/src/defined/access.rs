@@ -3,10 +3,10 @@
 use super::cta::{Bits, CtaBits};
 use super::origins::{Decides, MOST, Origin, OriginId};
 use super::{At, Definedness, ones};
-use crate::code::{AtomicOp, CopyOp, MemOp, Src};
+use crate::code::{AtomicOp, BulkOp, CopyOp, MemOp, Src};
 use crate::system::printed;
 use compute::space_of;
-use ir::mods::Space;
+use ir::mods::{Bulk, Space};
 use simt::memory::AccessKind;
 use smallvec::SmallVec;
 
@@ -59,6 +59,11 @@ impl Definedness {
     ) -> OriginId {
         let (space, offset) = (space_of(generic), generic & u64::from(u32::MAX));
         let stored = match space {
+            // That of another CTA of the cluster counts as defined.
+            Space::Shared if offset >> 24 != 0 => {
+                out.fill(0);
+                None
+            }
             Space::Shared => bits.shared.read(offset, out),
             Space::Local => bits.local[thread].read(offset, out),
             Space::Param => {
@@ -108,6 +113,85 @@ impl Definedness {
             Space::Param => {}
             _ if self.memory.is_empty() && undefined.iter().all(|&bits| bits == 0) => {}
             _ => self.memory.write(generic, undefined, origin),
+        }
+    }
+
+    /// Makes bytes defined, in shared memory of any CTA of the cluster. Asynchronous operations
+    /// count as done where they are issued.
+    pub(super) fn define_bytes<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        generic: u64,
+        len: u64,
+    ) {
+        if space_of(generic) != Space::Shared {
+            return self.memory.define(generic, len);
+        }
+        let place = at.cta.place;
+        match place.home(generic & u64::from(u32::MAX), true) {
+            Ok((slot, offset)) if slot == place.slot() => bits.shared.define(offset, len),
+            Ok((slot, offset)) => self.define_in(at, slot, offset, len),
+            Err(_) => {}
+        }
+    }
+
+    fn define_in<const N: usize>(&mut self, at: &At<'_, N>, slot: usize, offset: u64, len: u64) {
+        let Some(cta) = at.state.resident[slot].as_deref() else { return };
+        let rows = &self.rows[at.state.info.kernel as usize];
+        let bits = self.ctas.entry(cta.index).or_insert_with(|| CtaBits::new(cta, rows));
+        bits.shared.define(offset, len);
+    }
+
+    /// Makes what an access writes in other CTAs of the cluster defined.
+    pub(super) fn define_remote<const N: usize>(&mut self, at: &At<'_, N>, op: &MemOp, len: u64) {
+        let place = at.cta.place;
+        if place.size <= 1 {
+            return;
+        }
+        for thread in at.threads() {
+            let address = at.value(op.addr, thread).wrapping_add_signed(op.offset);
+            let generic = crate::access::generic_address(op.space, address);
+            if space_of(generic) != Space::Shared {
+                continue;
+            }
+            match place.home(generic & u64::from(u32::MAX), true) {
+                Ok((slot, offset)) if slot != place.slot() => {
+                    self.define_in(at, slot, offset, len);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A bulk copy makes its destination defined.
+    pub(super) fn bulk<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &BulkOp) {
+        for src in [op.to, op.from, op.bytes].into_iter().chain(op.barrier).chain(op.mask) {
+            self.decide(bits, at, src, Decides::Address);
+        }
+        let place = at.cta.place;
+        for thread in at.threads() {
+            let len = u64::from(at.value(op.bytes, thread) as u32);
+            let to = at.value(op.to, thread).wrapping_add_signed(op.offset);
+            let mask = op.mask.filter(|_| op.multicast).map(|mask| at.value(mask, thread));
+            match (op.kind, mask) {
+                (Bulk::Store, _) => self.memory.define(to, len),
+                (_, None) => {
+                    let generic = crate::access::generic_address(Space::Shared, to);
+                    self.define_bytes(bits, at, generic, len);
+                }
+                (_, Some(mask)) => {
+                    for rank in (0..place.size).filter(|rank| mask >> rank & 1 != 0) {
+                        match rank == place.rank {
+                            true => bits.shared.define(to & 0xff_ffff, len),
+                            false => {
+                                let slot = place.first_slot + rank as usize;
+                                self.define_in(at, slot, to & 0xff_ffff, len);
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -63,6 +63,11 @@ impl OwnMemory {
         }
     }
 
+    /// Makes bytes defined, which something else than the CTA's instructions has written.
+    pub(super) fn define(&mut self, at: u64, len: u64) {
+        self.write(at, &vec![0; len.min(MOST) as usize], OriginId::UNWRITTEN);
+    }
+
     /// Makes bytes undefined, as those of a new frame are.
     pub(super) fn forget(&mut self, start: u64, end: u64) {
         let known = self.bits.len() as u64;

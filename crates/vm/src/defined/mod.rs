@@ -98,7 +98,17 @@ impl<const N: usize> At<'_, N> {
     /// The generic address of a thread's access.
     fn address(&self, op: &MemOp, thread: usize) -> u64 {
         let address = self.value(op.addr, thread).wrapping_add_signed(op.offset);
-        generic_address(op.space, address)
+        self.own(generic_address(op.space, address))
+    }
+
+    /// A generic address, without the rank of the CTA if that is the CTA's own.
+    fn own(&self, generic: u64) -> u64 {
+        let (place, base) = (self.cta.place, self.cta.place.base());
+        let shared = base != 0 && compute::space_of(generic) == Space::Shared;
+        match place.home(generic & 0xffff_ffff, false) {
+            Ok(_) if shared => generic - base,
+            _ => generic,
+        }
     }
 }
 
@@ -245,8 +255,25 @@ impl Definedness {
         match &code.exec {
             Exec::Lanes(op) if !op.uniform => compute(bits, at, op),
             Exec::Load(op) => self.load(bits, at, op),
-            Exec::Store(op) => self.store(bits, at, op),
-            Exec::Atomic(op) => self.atomic(bits, at, op),
+            Exec::Store(op) => {
+                self.store(bits, at, op);
+                self.define_remote(at, op, op.values.len() as u64 * op.width.bytes());
+            }
+            Exec::Atomic(op) => {
+                self.atomic(bits, at, op);
+                self.define_remote(at, &op.mem, u64::from(op.mem.size * op.elements));
+            }
+            Exec::Bulk(op) => self.bulk(bits, at, op),
+            Exec::AsyncStore(op) => {
+                self.decide(bits, at, op.mem.addr, Decides::Address);
+                self.decide(bits, at, op.barrier, Decides::Address);
+                for thread in at.threads() {
+                    let len = op.mem.values.len() as u64 * op.mem.width.bytes();
+                    let to = at.value(op.mem.addr, thread).wrapping_add_signed(op.mem.offset);
+                    let to = generic_address(op.mem.space, to);
+                    self.define_bytes(bits, at, to, len);
+                }
+            }
             Exec::Copy(op) => self.copy(bits, at, op),
             Exec::Mbarrier(op) => {
                 self.decide(bits, at, op.mem.addr, Decides::Address);

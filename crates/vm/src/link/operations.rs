@@ -3,12 +3,12 @@
 use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
-    AtomicOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc, MaskOp, MaskSrc,
-    MbarrierKind, MbarrierOp, MemOp, Src, WarpGroupOp,
+    AsyncStore, AtomicOp, BulkOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc,
+    MaskOp, MaskSrc, MbarrierKind, MbarrierOp, MemOp, Src, WarpGroupOp,
 };
 use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
-use ir::mods::{Flag, MatrixLayout, Order, Scope, Space};
+use ir::mods::{Bulk, Flag, MatrixLayout, Order, Scope, Space};
 use ir::module::{MaskRef, TermKind};
 use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
 use simt::Pc;
@@ -110,21 +110,33 @@ impl Frame<'_> {
         match inst.op {
             Op::Fence => {
                 let order = inst.mods.order.unwrap_or(Order::SeqCst);
-                return Ok(Exec::Fence(order, inst.mods.scope.unwrap_or(Scope::Gpu)));
+                let scope = inst.mods.scope.unwrap_or(Scope::Gpu);
+                return Ok(Exec::Fence(order, scope, inst.mods.proxy));
             }
             Op::Alloca => {
                 let (dst, size) = (self.results(inst)?[0], self.operand(inst, 0)?);
                 return Ok(Exec::Alloca { dst, size, align: self.immediate(inst, 1)? });
             }
-            Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
-                return self.mbarrier(inst).map(Exec::Mbarrier);
+            Op::MbarInit
+            | Op::MbarInval
+            | Op::MbarArrive
+            | Op::MbarExpect
+            | Op::MbarComplete
+            | Op::MbarTest
+            | Op::MbarTry => return self.mbarrier(inst).map(Exec::Mbarrier),
+            Op::BulkCopy => return self.bulk(inst).map(Exec::Bulk),
+            Op::BulkCommit => return Ok(Exec::BulkCommit),
+            Op::BulkWait => {
+                let pending = u64::from(self.immediate(inst, 0)?);
+                return Ok(Exec::BulkWait { pending, reads: inst.mods.flags.has(Flag::Read) });
             }
             _ => {}
         }
         let ty = inst.ty.ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
         let addr = self.operand(inst, 0)?;
         let mut values = SmallVec::new();
-        for (i, operand) in inst.operands.iter().enumerate().skip(1) {
+        let asynchronous = matches!(inst.op, Op::StAsync | Op::RedAsync);
+        for (i, operand) in inst.operands.iter().enumerate().skip(1 + usize::from(asynchronous)) {
             self.flatten(operand, Some(ty), &mut values).map_err(|()| operand_error(inst, i))?;
         }
         let size = ty.bytes();
@@ -144,8 +156,18 @@ impl Frame<'_> {
             values,
             order: inst.mods.order.unwrap_or(Order::Weak),
             scope: inst.mods.scope.unwrap_or(Scope::Gpu),
+            cluster: inst.mods.flags.has(Flag::Cluster) || asynchronous,
         };
         Ok(match inst.op {
+            Op::StAsync | Op::RedAsync => {
+                let barrier = self.operand(inst, 1)?;
+                let combine = inst.mods.atom.map(|op| (op, ty));
+                if combine.is_some_and(|(op, ty)| !crate::atomic::supported(op, ty)) {
+                    return Err(LinkErrorKind::Unsupported(inst.op.name()));
+                }
+                let mem = MemOp { space: Space::Shared, ..mem };
+                Exec::AsyncStore(AsyncStore { mem, barrier, combine })
+            }
             Op::Ld => Exec::Load(mem),
             Op::St => Exec::Store(mem),
             Op::Atom | Op::AtomVec => {
@@ -173,11 +195,15 @@ impl Frame<'_> {
                 no_complete: flags.has(Flag::NoComplete),
                 counted: flags.has(Flag::Counted),
             }),
+            Op::MbarExpect => MbarrierKind::Expect,
+            Op::MbarComplete => MbarrierKind::Complete,
+            Op::MbarTry => MbarrierKind::Try { parity: flags.has(Flag::Parity) },
             _ => MbarrierKind::Test { parity: flags.has(Flag::Parity) },
         };
         let order = match kind {
             MbarrierKind::Arrive(_) => Order::Release,
-            MbarrierKind::Test { .. } => Order::Acquire,
+            MbarrierKind::Test { .. } | MbarrierKind::Try { .. } => Order::Acquire,
+            MbarrierKind::Expect | MbarrierKind::Complete => Order::Relaxed,
             _ => Order::Weak,
         };
         let operands = 1..inst.operands.len();
@@ -193,8 +219,33 @@ impl Frame<'_> {
             rows: self.results(inst)?.iter().copied().collect(),
             order: inst.mods.order.unwrap_or(order),
             scope: inst.mods.scope.unwrap_or(Scope::Cta),
+            cluster: flags.has(Flag::Cluster),
         };
         Ok(MbarrierOp { mem, kind })
+    }
+
+    fn bulk(&mut self, inst: &Inst) -> Linked<BulkOp> {
+        let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
+        let (kind, flags) = (inst.mods.bulk.ok_or_else(unsupported)?, inst.mods.flags);
+        let store = kind == Bulk::Store;
+        let ty = inst.ty.unwrap_or(Ty::B8);
+        let combine = inst.mods.atom.map(|op| (op, ty));
+        if combine.is_some_and(|(op, ty)| !crate::atomic::combines(op, ty)) {
+            return Err(unsupported());
+        }
+        let at = 3 + usize::from(!store);
+        let mask = inst.operands.get(at).map(|_| self.operand(inst, at)).transpose()?;
+        Ok(BulkOp {
+            kind,
+            to: self.operand(inst, 0)?,
+            offset: inst.offset,
+            from: self.operand(inst, 1)?,
+            bytes: self.operand(inst, 2)?,
+            barrier: if store { None } else { Some(self.operand(inst, 3)?) },
+            mask,
+            multicast: flags.has(Flag::Multicast),
+            combine,
+        })
     }
 
     fn copy(&mut self, inst: &Inst, size: u32) -> Linked<CopyOp> {
@@ -211,6 +262,7 @@ impl Frame<'_> {
             values: SmallVec::new(),
             order: Order::Weak,
             scope: Scope::Gpu,
+            cluster: false,
         };
         let Some(&Operand::Imm(offset)) = inst.operands.get(2) else {
             return Err(operand_error(inst, 2));
@@ -307,6 +359,7 @@ impl Frame<'_> {
                 values: SmallVec::new(),
                 order: Order::Weak,
                 scope: Scope::Gpu,
+                cluster: false,
             })),
             false => None,
         };
@@ -317,6 +370,11 @@ impl Frame<'_> {
     }
 
     pub(super) fn barrier(&mut self, inst: &Inst) -> Linked<Exec> {
+        match inst.op {
+            Op::ClusterArrive => return Ok(Exec::ClusterArrive),
+            Op::ClusterWait => return Ok(Exec::ClusterWait),
+            _ => {}
+        }
         let kind = inst.mods.barrier.ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
         // The predicate of a reduction is the last operand; the count before it is optional.
         let is_pred = |o: &Operand| match o {

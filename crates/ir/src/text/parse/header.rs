@@ -192,6 +192,14 @@ impl Parser<'_> {
                 bounds.max = Some(self.dimensions()?);
             } else if self.eat_word("reqntid") {
                 bounds.required = Some(self.dimensions()?);
+            } else if self.eat_word("cluster") {
+                bounds.cluster = Some(self.dimensions()?);
+            } else if self.eat_word("maxcluster") {
+                bounds.max_cluster = Some(self.unsigned32("a number of CTAs")?);
+            } else if self.eat_word("explicitcluster") {
+                bounds.explicit_cluster = true;
+            } else if self.eat_word("blocksareclusters") {
+                bounds.blocks_are_clusters = true;
             } else {
                 return Ok(bounds);
             }

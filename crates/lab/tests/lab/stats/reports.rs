@@ -101,6 +101,7 @@ fn access(space: Space, pc: u64, at: impl Fn(u64) -> u64) -> Traffic {
             pc: Pc(pc),
             kind: AccessKind::Load,
             space,
+            owner: 0,
             order: Order::Weak,
             scope: Scope::Gpu,
             size: 4,

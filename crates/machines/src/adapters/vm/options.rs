@@ -15,6 +15,8 @@
 //! | `forward-progress` | `yes`: run a launch that hangs again under `serial` |
 //! | `check-facts` | `yes`: check every fact of the analyses at each issue |
 //! | `limits-of` | whose limits hold: a compute capability such as `9.0`, `target` or `none` |
+//! | `cluster` | blocks of a cluster in x, y and z, such as `2` or `2,2,1` |
+//! | `async` | when asynchronous copies are done: `early`, `late` or `random:SEED` |
 //! | `warp` | lanes of the warp that the program sees; see "Warp sizes" in the book's page on PTX |
 
 use converge::{Layout, Order, Policy, Priorities};
@@ -27,7 +29,7 @@ use vm::{Launch, Resident};
 use crate::interface::{Axis, Named};
 use crate::launch::{LaunchProblem, Subject};
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 16] = [
     "order",
     "slice",
     "predicate",
@@ -39,6 +41,8 @@ const NAMES: [&str; 14] = [
     "stack",
     "heap",
     "warp",
+    "cluster",
+    "async",
     FORWARD_PROGRESS,
     CHECK_FACTS,
     LIMITS_OF.name,
@@ -181,6 +185,15 @@ fn set<const N: usize>(
             let limits = limits(&text).map_err(|message| (message, help))?;
             launch.device = limits.device(target);
         }
+        "cluster" => launch.cluster = Some(cluster(option)?),
+        "async" => {
+            let OptionValue::String(text) = &option.value.value else {
+                return Err((vm::NotAnOrder.to_string(), "write one of them".to_owned()));
+            };
+            let order = text.parse::<vm::Asynchrony>();
+            launch.asynchrony =
+                order.map_err(|error| (error.to_string(), "write one of them".to_owned()))?;
+        }
         "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
             let help = match nearest(name, NAMES) {
@@ -191,6 +204,25 @@ fn set<const N: usize>(
         }
     }
     Ok(())
+}
+
+/// Blocks of a cluster in x, y and z.
+fn cluster(option: &MachineOption) -> Result<[u32; 3], OptionError> {
+    let wrong = || {
+        let message = "`cluster` takes one to three whole numbers".to_owned();
+        (message, "write the blocks of a cluster in x, y and z, such as 2 or 2,2,1".to_owned())
+    };
+    let text = match &option.value.value {
+        OptionValue::Integer(value) => value.to_string(),
+        OptionValue::String(text) => text.clone(),
+        _ => return Err(wrong()),
+    };
+    let mut out = [1; 3];
+    let mut sizes = text.split([',', 'x']);
+    for (size, text) in out.iter_mut().zip(&mut sizes) {
+        *size = text.trim().parse().ok().filter(|&size| size > 0).ok_or_else(wrong)?;
+    }
+    if sizes.next().is_some() { Err(wrong()) } else { Ok(out) }
 }
 
 fn whole(option: &MachineOption, least: u64) -> Result<u64, OptionError> {

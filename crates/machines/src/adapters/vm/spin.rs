@@ -112,6 +112,8 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
         let what = match &w.wait {
             Wait::Turn => "for another path".to_owned(),
             Wait::Barrier { id, .. } => format!("at barrier {id}"),
+            Wait::Cluster { .. } => "at the barrier of the cluster".to_owned(),
+            Wait::Mbarrier(barrier) => format!("for {barrier}"),
             _ => "for others".to_owned(),
         };
         format!("{}{whose} {} {what} at {}", names(&w.lanes), waits(w), at(program, w.pc))
@@ -125,6 +127,12 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
         Wait::WarpGroup { missing } => format!(
             "{here} for products that warps {missing:#06b} of the warp group have not issued"
         ),
+        Wait::Cluster { arrived, expected } => format!(
+            "{here} at the barrier of the cluster for {} more threads",
+            expected.saturating_sub(*arrived)
+        ),
+        Wait::Mbarrier(barrier) => format!("{here} for {barrier}"),
+        Wait::BulkGroup => format!("{here} for a group of bulk copies"),
         Wait::Turn | Wait::Running => format!("{here} for another path"),
     };
     Some(match rest {

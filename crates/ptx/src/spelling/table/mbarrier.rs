@@ -1,6 +1,6 @@
 //! Barriers in memory of devices since sm_80.
 
-use super::Arg::{A, D, Ds, S};
+use super::Arg::{A, D, Ds, O, S};
 use super::Val::{P, T};
 use super::sets::special;
 use super::{Arg, Form, Special, Val};
@@ -11,10 +11,18 @@ const fn mbarrier(args: &'static [Arg], needs: &'static [Kind]) -> Form {
     special("mbarrier", Special::Mbarrier, args).ty(&[B64]).need(needs).opt(&[Kind::OwnShared])
 }
 
+/// Forms that reach barriers of the cluster.
+const fn remote(args: &'static [Arg], needs: &'static [Kind]) -> Form {
+    special("mbarrier", Special::Mbarrier, args).ty(&[B64]).need(needs).opt(&[Kind::MbarSpace])
+}
+
+const EXPECT: &[Arg] = &[A, S(Val::B32)];
 const ARRIVE: &[Arg] = &[Ds(T), A];
 const ARRIVE_COUNT: &[Arg] = &[Ds(T), A, S(Val::B32)];
 const TEST: &[Arg] = &[D(P), A, S(T)];
 const TEST_PARITY: &[Arg] = &[D(P), A, S(Val::B32)];
+const TRY: &[Arg] = &[D(P), A, S(T), O(Val::B32)];
+const TRY_PARITY: &[Arg] = &[D(P), A, S(Val::B32), O(Val::B32)];
 
 pub(super) static ROWS: &[Form] = &[
     mbarrier(&[A, S(Val::B32)], &[Kind::MbarInit]).since(7, 0, 80),
@@ -38,6 +46,23 @@ pub(super) static ROWS: &[Form] = &[
     mbarrier(TEST_PARITY, &[Kind::MbarTest, Kind::Parity, Kind::TestOrder, Kind::Cta])
         .since(8, 0, 80),
     mbarrier(TEST_PARITY, &[Kind::MbarTest, Kind::Parity, Kind::TestOrders, Kind::MbarScope])
+        .since(8, 0, 90),
+    // Since sm_90: barriers of other CTAs, bytes, waits.
+    remote(ARRIVE, &[Kind::MbarArrive]).since(8, 0, 90),
+    remote(ARRIVE_COUNT, &[Kind::MbarArrive]).since(8, 0, 90),
+    remote(ARRIVE, &[Kind::MbarArrive, Kind::ArriveOrders, Kind::MbarScope]).since(8, 0, 90),
+    remote(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::ArriveOrders, Kind::MbarScope]).since(8, 0, 90),
+    remote(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::ExpectTx]).since(8, 0, 90),
+    remote(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::ExpectTx, Kind::ArriveOrders, Kind::MbarScope])
+        .since(8, 0, 90),
+    remote(EXPECT, &[Kind::ExpectTx]).since(8, 0, 90),
+    remote(EXPECT, &[Kind::ExpectTx, Kind::Relaxed, Kind::MbarScope]).since(8, 0, 90),
+    remote(EXPECT, &[Kind::CompleteTx]).since(8, 0, 90),
+    remote(EXPECT, &[Kind::CompleteTx, Kind::Relaxed, Kind::MbarScope]).since(8, 0, 90),
+    mbarrier(TRY, &[Kind::MbarTry]).since(7, 8, 90),
+    mbarrier(TRY, &[Kind::MbarTry, Kind::TestOrders, Kind::MbarScope]).since(8, 0, 90),
+    mbarrier(TRY_PARITY, &[Kind::MbarTry, Kind::Parity]).since(7, 8, 90),
+    mbarrier(TRY_PARITY, &[Kind::MbarTry, Kind::Parity, Kind::TestOrders, Kind::MbarScope])
         .since(8, 0, 90),
     special("mbarrier", Special::Mbarrier, &[D(Val::B32), S(T)])
         .ty(&[B64])

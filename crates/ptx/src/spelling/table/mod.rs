@@ -8,6 +8,7 @@
 use ir::Op;
 use ir::mods::{Flag, Flags};
 
+mod bulk;
 mod float;
 mod integer;
 mod matrix;
@@ -96,6 +97,12 @@ pub enum Special {
     Policy,
     /// Barriers in memory.
     Mbarrier,
+    /// Bulk copies.
+    Bulk,
+    /// `st.async` and `red.async`
+    AsyncStore,
+    /// Fences between proxies.
+    ProxyFence,
     /// Scalar video instructions.
     Video,
     /// `bra`
@@ -304,6 +311,7 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
         memory::ROWS,
         multimem::ROWS,
         mbarrier::ROWS,
+        bulk::ROWS,
         warp::ROWS,
         matrix::ROWS,
         wgmma::ROWS,

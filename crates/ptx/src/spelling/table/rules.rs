@@ -92,6 +92,43 @@ pub(super) fn reducible_in_memory(s: &Spelled) -> bool {
     combinable(s) && !gives && !acquires
 }
 
+/// Operations of bulk reductions that go with the type.
+pub(super) fn bulk_reducible(s: &Spelled) -> bool {
+    let half = matches!(s.ty(), F16 | Bf16);
+    let right = match s.word(Kind::Ir(IrKind::AtomOp)).unwrap_or("") {
+        "add" => !matches!(s.ty(), B32 | B64) && (s.ty() != S64 || s.has(Kind::BulkGroup)),
+        "min" | "max" => match s.has(Kind::BulkGroup) {
+            true => half || matches!(s.ty(), U32 | S32 | U64 | S64),
+            false => matches!(s.ty(), U32 | S32),
+        },
+        "and" | "or" | "xor" => s.ty() == B32 || (s.ty() == B64 && s.has(Kind::BulkGroup)),
+        "inc" | "dec" => s.ty() == U32,
+        _ => false,
+    };
+    let adds = s.word(Kind::Ir(IrKind::AtomOp)) == Some("add");
+    right && s.has(Kind::NoFtz) == (half && adds)
+}
+
+/// Reductions in shared memory of the cluster have one order and scope.
+pub(super) fn relaxed_cluster(s: &Spelled) -> bool {
+    let right = match s.word(Kind::Ir(IrKind::AtomOp)).unwrap_or("") {
+        "add" => s.ty() != B32,
+        "min" | "max" => matches!(s.ty(), U32 | S32),
+        "and" | "or" | "xor" => s.ty() == B32,
+        "inc" | "dec" => s.ty() == U32,
+        _ => false,
+    };
+    let relaxed = s.word(Kind::AtomOrder) == Some("relaxed");
+    right && relaxed && s.word(Kind::Scope) == Some("cluster")
+}
+
+/// Asynchronous stores have no order.
+pub(super) fn weak(s: &Spelled) -> bool {
+    matches!(s.word(Kind::Order), None | Some("weak"))
+        && vector_bits(s) <= 128
+        && s.word(Kind::Vector) != Some("v8")
+}
+
 pub(super) fn vector_combinable(s: &Spelled) -> bool {
     let bits = match s.word(Kind::Vector) {
         Some("v2") => 2 * s.ty().bits(),

@@ -1,0 +1,533 @@
+//! Asynchronous operations: what an instruction leaves to be done, and when it is done.
+//!
+//! An instruction checks all addresses, then [`issue`]s an [`Operation`]: [`Transfer`]s from a
+//! source to a destination, and how the operation completes. From then on it is done in steps:
+//! each transfer reads its source, then writes its destination; the last step is the completion.
+//! Steps of one transfer are in this order, all others in any. [`Asynchrony`] says which comes
+//! when, so that the order is part of the schedule and no host thread plays a part in it:
+//!
+//! | | |
+//! |---|---|
+//! | early | all steps at the instruction |
+//! | late | a step only when no thread of the cluster can go on without it, or [`POLLS`] tests of barriers have failed; first one of an operation for which a thread waits |
+//! | random | between any two instructions, with chance 1/4, a step of any operation |
+//!
+//! An operation that reaches the shared memory of a CTA is finished at the latest when all threads
+//! of the CTA have exited.
+//!
+//! A new kind of operation issues transfers of its own; one that computes beside it adds a variant
+//! of [`Effect`].
+
+use ir::Ty;
+use ir::mods::AtomOp;
+use simt::LaneMask;
+use simt::Pc;
+use simt::machine::Step;
+use simt::memory::{AccessKind, Addr};
+use simt::observe::{GroupId, Observer};
+use simt::trap::Fault;
+use smallvec::SmallVec;
+
+use crate::cause::Cause;
+use crate::cluster::Place;
+use crate::control::fail;
+use crate::engine::{Failure, Now, Release};
+use crate::program::Program;
+use crate::state::State;
+
+/// Failed tests of barriers after which a late step is done.
+pub(crate) const POLLS: u32 = 256;
+
+/// Pieces that a transfer is divided into at most, where their order is random.
+const PIECES: u64 = 16;
+
+/// When the steps of asynchronous operations are done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Asynchrony {
+    /// At the instruction that issues the operation.
+    #[default]
+    Early,
+    /// When nothing else can be done.
+    Late,
+    /// In an order and at times that a seed determines.
+    Random(u64),
+}
+
+impl std::fmt::Display for Asynchrony {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Early => write!(f, "early"),
+            Self::Late => write!(f, "late"),
+            Self::Random(seed) => write!(f, "random:{seed}"),
+        }
+    }
+}
+
+/// The text is not that of an [`Asynchrony`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the order of asynchronous steps is `early`, `late` or `random:SEED`")]
+pub struct NotAnOrder;
+
+impl std::str::FromStr for Asynchrony {
+    type Err = NotAnOrder;
+
+    fn from_str(text: &str) -> Result<Self, NotAnOrder> {
+        match text {
+            "early" => Ok(Self::Early),
+            "late" => Ok(Self::Late),
+            _ => {
+                let seed = text.strip_prefix("random:").and_then(|seed| seed.parse().ok());
+                seed.map(Self::Random).ok_or(NotAnOrder)
+            }
+        }
+    }
+}
+
+/// Bytes in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// An address of global memory.
+    Global(u64),
+    /// An offset in the shared memory of the CTA in a slot.
+    Shared { slot: usize, offset: u64 },
+}
+
+impl Location {
+    fn plus(self, bytes: u64) -> Self {
+        match self {
+            Self::Global(at) => Self::Global(at + bytes),
+            Self::Shared { slot, offset } => Self::Shared { slot, offset: offset + bytes },
+        }
+    }
+
+    fn slot(self) -> Option<usize> {
+        match self {
+            Self::Global(_) => None,
+            Self::Shared { slot, .. } => Some(slot),
+        }
+    }
+}
+
+/// Where a transfer takes its bytes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// Memory, which is read in a step of its own.
+    Memory(Location),
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+/// What a transfer does with its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Writes it.
+    Copy,
+    /// Writes those of each 16 bytes whose bits are set.
+    Masked(u16),
+    /// Combines each element with the one read.
+    Combine(AtomOp, Ty),
+}
+
+/// Bytes that an operation moves together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Transfer {
+    pub(crate) from: Source,
+    pub(crate) to: Location,
+    pub(crate) bytes: u64,
+    pub(crate) effect: Effect,
+}
+
+/// How an operation completes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Completion {
+    /// `complete_tx` of so many bytes at barriers in shared memory, by slot and offset.
+    Mbarriers(SmallVec<[(usize, u64, u32); 2]>),
+    /// The group of bulk copies of the issuing thread with this number ends.
+    Group(u64),
+}
+
+/// The thread and instruction that issued an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Issuer {
+    pub(crate) slot: usize,
+    pub(crate) group: GroupId,
+    pub(crate) lane: usize,
+    pub(crate) pc: Pc,
+}
+
+impl Issuer {
+    /// A lane of the issue at hand.
+    pub(crate) fn of<const N: usize>(state: &State<N>, now: &Now<N>, lane: usize) -> Self {
+        let cta = state.resident[now.slot].as_deref();
+        let group = cta.map_or_else(GroupId::default, |cta| cta.group_id(now.group));
+        Self { slot: now.slot, group, lane, pc: now.pc }
+    }
+
+    /// The thread in its CTA.
+    pub(crate) fn thread(&self) -> u32 {
+        self.group.first_thread + self.lane as u32
+    }
+}
+
+/// An asynchronous operation.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Operation {
+    pub(crate) issuer: Issuer,
+    /// Those that have not been written.
+    pub(crate) transfers: Vec<Transfer>,
+    pub(crate) completion: Completion,
+}
+
+impl Operation {
+    /// Whether all sources have been read.
+    fn is_read(&self) -> bool {
+        self.transfers.iter().all(|t| matches!(t.from, Source::Bytes(_)))
+    }
+
+    fn reaches(&self, slot: usize) -> bool {
+        let transfers = self.transfers.iter().any(|t| {
+            let from = match t.from {
+                Source::Memory(from) => from.slot(),
+                Source::Bytes(_) => None,
+            };
+            from == Some(slot) || t.to.slot() == Some(slot)
+        });
+        let completes = match &self.completion {
+            Completion::Mbarriers(all) => all.iter().any(|m| m.0 == slot),
+            Completion::Group(_) => self.issuer.slot == slot,
+        };
+        transfers || completes
+    }
+}
+
+/// The operations that have not completed, in order of their issue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    policy: Asynchrony,
+    operations: Vec<Operation>,
+    /// Tests of barriers that failed since the last step, and the barrier of the last.
+    polls: u32,
+    polled: Option<(usize, u64)>,
+    seed: u64,
+}
+
+impl Queue {
+    pub(crate) fn new(policy: Asynchrony) -> Self {
+        let seed = match policy {
+            Asynchrony::Random(seed) => seed,
+            _ => 0,
+        };
+        Self { policy, seed, ..Self::default() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Records a failed test of a barrier.
+    pub(crate) fn poll(&mut self, slot: usize, offset: u64) {
+        self.polls += 1;
+        self.polled = Some((slot, offset));
+    }
+
+    /// Whether a step is to be done between two instructions.
+    pub(crate) fn is_due(&mut self) -> bool {
+        match self.policy {
+            _ if self.operations.is_empty() => false,
+            Asynchrony::Early => true,
+            Asynchrony::Late => self.polls >= POLLS,
+            Asynchrony::Random(_) => self.random(4) == 0 || self.polls >= POLLS,
+        }
+    }
+
+    /// A number below `most` (SplitMix64).
+    fn random(&mut self, most: u64) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.seed;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % most.max(1)
+    }
+
+    /// Whether a group of bulk copies of a thread is pending: one whose number is below `limit`.
+    pub(crate) fn is_group_pending(
+        &self,
+        (slot, thread): (usize, u32),
+        limit: u64,
+        reads: bool,
+    ) -> bool {
+        self.operations.iter().any(|op| {
+            let own = op.issuer.slot == slot && op.issuer.thread() == thread;
+            let pending = !(reads && op.is_read());
+            own && pending && matches!(op.completion, Completion::Group(n) if n < limit)
+        })
+    }
+}
+
+/// Issues an operation. Its addresses have been checked.
+pub(crate) fn issue<const N: usize>(state: &mut State<N>, mut operation: Operation) {
+    if matches!(state.queue.policy, Asynchrony::Random(_)) {
+        operation.transfers = operation.transfers.into_iter().flat_map(pieces).collect();
+    }
+    state.queue.operations.push(operation);
+}
+
+/// The transfer in pieces of whole 16 bytes.
+fn pieces(transfer: Transfer) -> Vec<Transfer> {
+    let Source::Memory(from) = transfer.from else { return vec![transfer] };
+    let step = transfer.bytes.div_ceil(PIECES).next_multiple_of(16).max(16);
+    let starts = (0..transfer.bytes).step_by(step as usize);
+    starts
+        .map(|at| Transfer {
+            from: Source::Memory(from.plus(at)),
+            to: transfer.to.plus(at),
+            bytes: step.min(transfer.bytes - at),
+            effect: transfer.effect,
+        })
+        .collect()
+}
+
+/// Does the steps that are due between two instructions: the end of the launch, if one fails.
+pub(crate) fn advance<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    observer: &mut O,
+) -> Option<Step<Cause, N>> {
+    loop {
+        let index = choose(program, state, None)?;
+        if let Err(failed) = step(program, state, index, observer) {
+            return Some(*failed);
+        }
+        if state.queue.policy != Asynchrony::Early {
+            return None;
+        }
+    }
+}
+
+/// Does one step of any operation, where nothing has changed for long.
+pub(crate) fn nudge<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    observer: &mut O,
+) -> Result<bool, Box<Step<Cause, N>>> {
+    let Some(index) = choose(program, state, None) else { return Ok(false) };
+    step(program, state, index, observer)?;
+    Ok(true)
+}
+
+/// The outcome of a cluster none of whose threads could run.
+pub(crate) enum Blocked {
+    /// One can now.
+    Released,
+    /// None can, and no step is left.
+    Forever,
+}
+
+/// Lets threads of a cluster go on that wait for asynchronous operations, all others waiting, too.
+pub(crate) fn unblock<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    place: Place,
+    observer: &mut O,
+) -> Result<Blocked, Box<Step<Cause, N>>> {
+    loop {
+        if can_run(state, place) {
+            return Ok(Blocked::Released);
+        }
+        let Some(index) = choose(program, state, Some(place)) else { break };
+        step(program, state, index, observer)?;
+    }
+    // A wait for a barrier gives up in the end: somebody outside of the cluster may be what the
+    // thread looks at next.
+    let mut releases = SmallVec::<[Release<N>; 2]>::new();
+    crate::mbarrier::give_up(program, state, place, &mut releases);
+    let any = !releases.is_empty();
+    crate::engine::let_go(program, state, &releases);
+    Ok(if any { Blocked::Released } else { Blocked::Forever })
+}
+
+fn can_run<const N: usize>(state: &State<N>, place: Place) -> bool {
+    let ctas = state.resident[place.slots()].iter().flatten();
+    ctas.flat_map(|cta| &cta.groups).any(|group| group.mechanism.preferred().is_some())
+}
+
+/// The operation of which a step comes next: of a cluster, or of all.
+fn choose<const N: usize>(
+    program: &Program,
+    state: &mut State<N>,
+    place: Option<Place>,
+) -> Option<usize> {
+    let belongs = |op: &Operation| place.is_none_or(|p| p.slots().contains(&op.issuer.slot));
+    let of_cluster: Vec<usize> = (0..state.queue.operations.len())
+        .filter(|&i| belongs(&state.queue.operations[i]))
+        .collect();
+    match state.queue.policy {
+        Asynchrony::Random(_) => {
+            let most = of_cluster.len() as u64;
+            let pick = state.queue.random(most) as usize;
+            of_cluster.get(pick).copied()
+        }
+        Asynchrony::Early => of_cluster.first().copied(),
+        Asynchrony::Late => {
+            let awaited = crate::mbarrier::awaited(program, state);
+            let helps = |&&i: &&usize| match &state.queue.operations[i].completion {
+                Completion::Mbarriers(all) => all.iter().any(|m| {
+                    awaited.barriers.contains(&(m.0, m.1)) || state.queue.polled == Some((m.0, m.1))
+                }),
+                Completion::Group(number) => {
+                    let issuer = state.queue.operations[i].issuer;
+                    let thread = (issuer.slot, issuer.thread());
+                    awaited.groups.iter().any(|g| g.0 == thread && *number < g.1)
+                }
+            };
+            of_cluster.iter().find(helps).or(of_cluster.first()).copied()
+        }
+    }
+}
+
+/// Finishes all operations that reach the shared memory of a CTA that ends.
+pub(crate) fn drain<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    slot: usize,
+    observer: &mut O,
+) -> Result<(), Box<Step<Cause, N>>> {
+    while let Some(index) = state.queue.operations.iter().position(|op| op.reaches(slot)) {
+        step(program, state, index, observer)?;
+    }
+    Ok(())
+}
+
+/// Does one step of an operation.
+fn step<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    index: usize,
+    observer: &mut O,
+) -> Result<(), Box<Step<Cause, N>>> {
+    (state.queue.polls, state.queue.polled) = (0, None);
+    let issuer = state.queue.operations[index].issuer;
+    let done = if state.queue.operations[index].transfers.is_empty() {
+        let operation = state.queue.operations.remove(index);
+        complete(state, &operation.completion)
+    } else {
+        transfer(state, index)
+    };
+    if let Err(failure) = done {
+        let (cause, lanes) = *failure;
+        let Issuer { group, pc, .. } = issuer;
+        return Err(Box::new(Step::Fault(Box::new(Fault { cause, group, pc, lanes }))));
+    }
+    let mut releases = SmallVec::<[Release<N>; 2]>::new();
+    if let Some(place) = state.resident[issuer.slot].as_deref().map(|cta| cta.place) {
+        crate::mbarrier::wake(program, state, place, &mut releases, observer);
+    }
+    crate::engine::let_go(program, state, &releases);
+    state.watch.progress();
+    Ok(())
+}
+
+/// Reads sources, or writes destinations: of one piece where the order is random, else of all.
+fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Failure<N>> {
+    let lane = LaneMask::lane(state.queue.operations[index].issuer.lane);
+    let mut transfers = std::mem::take(&mut state.queue.operations[index].transfers);
+    let one = matches!(state.queue.policy, Asynchrony::Random(_));
+    let picked = if one { state.queue.random(transfers.len() as u64) as usize } else { 0 };
+    let range = if one { picked..picked + 1 } else { 0..transfers.len() };
+    let reads = transfers[range.clone()].iter().any(|t| matches!(t.from, Source::Memory(_)));
+    for transfer in &mut transfers[range.clone()] {
+        match &transfer.from {
+            Source::Memory(from) => {
+                let bytes = read(state, *from, transfer.bytes).map_err(|c| fail(c, lane))?;
+                transfer.from = Source::Bytes(bytes);
+            }
+            Source::Bytes(bytes) if !reads => {
+                write(state, transfer, bytes).map_err(|c| fail(c, lane))?;
+            }
+            Source::Bytes(_) => {}
+        }
+    }
+    if !reads {
+        transfers.drain(range);
+    }
+    state.queue.operations[index].transfers = transfers;
+    Ok(())
+}
+
+fn read<const N: usize>(state: &State<N>, from: Location, bytes: u64) -> Result<Vec<u8>, Cause> {
+    let mut out = vec![0; bytes as usize];
+    match from {
+        Location::Global(at) => {
+            state.memory.check(AccessKind::Load, Addr(at), bytes, 1)?;
+            let found = state.memory.read_bytes(Addr(at), &mut out);
+            debug_assert!(found.is_ok(), "checked");
+        }
+        Location::Shared { slot, offset } => {
+            let block = state.resident[slot].as_deref().map(|cta| &cta.shared);
+            let found = block.map(|block| block.read_bytes(offset, &mut out));
+            debug_assert!(matches!(found, Some(Ok(()))), "checked at the issue");
+        }
+    }
+    Ok(out)
+}
+
+fn write<const N: usize>(
+    state: &mut State<N>,
+    transfer: &Transfer,
+    bytes: &[u8],
+) -> Result<(), Cause> {
+    let mut new = bytes.to_vec();
+    if transfer.effect != Effect::Copy {
+        let old = read(state, transfer.to, transfer.bytes)?;
+        combine(transfer.effect, &old, &mut new);
+    }
+    match transfer.to {
+        Location::Global(at) => {
+            state.memory.check(AccessKind::Store, Addr(at), transfer.bytes, 1)?;
+            let done = state.memory.host_write(Addr(at), &new);
+            debug_assert!(done.is_ok(), "checked");
+        }
+        Location::Shared { slot, offset } => {
+            let block = state.resident[slot].as_deref_mut().map(|cta| &mut cta.shared);
+            let done = block.map(|block| block.write_bytes(offset, &new));
+            debug_assert!(matches!(done, Some(Ok(()))), "checked at the issue");
+        }
+    }
+    Ok(())
+}
+
+/// Makes of the bytes read those that are written where `old` is.
+fn combine(effect: Effect, old: &[u8], new: &mut [u8]) {
+    match effect {
+        Effect::Copy => {}
+        Effect::Masked(mask) => {
+            for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
+                if mask >> (i % 16) & 1 == 0 {
+                    *new = *old;
+                }
+            }
+        }
+        Effect::Combine(op, ty) => {
+            let size = ty.bytes() as usize;
+            let word = |bytes: &[u8]| {
+                bytes.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte))
+            };
+            for (new, old) in new.chunks_exact_mut(size).zip(old.chunks_exact(size)) {
+                let value = crate::atomic::apply(op, ty, word(old), &[word(new)]);
+                new.copy_from_slice(&value.to_le_bytes()[..size]);
+            }
+        }
+    }
+}
+
+fn complete<const N: usize>(
+    state: &mut State<N>,
+    completion: &Completion,
+) -> Result<(), Failure<N>> {
+    let Completion::Mbarriers(all) = completion else { return Ok(()) };
+    for &(slot, offset, bytes) in all {
+        crate::mbarrier::complete_transaction(state, (slot, offset), bytes)
+            .map_err(|cause| fail(cause, LaneMask::EMPTY))?;
+    }
+    Ok(())
+}

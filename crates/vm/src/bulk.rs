@@ -1,0 +1,291 @@
+//! Bulk copies, asynchronous stores, and waits for groups of bulk copies.
+//!
+//! All addresses are checked when the instruction is issued, and what can be refused is refused
+//! there; the bytes move in the steps of [`crate::asynchronous`]. The rules of alignment and size
+//! are those of the PTX ISA, `cp.async.bulk`: addresses and sizes are multiples of 16.
+
+use crate::access::{check, check_place, generic_address, home_of};
+use crate::asynchronous::{
+    self, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
+};
+use crate::cause::Cause;
+use crate::code::{AsyncStore, BulkOp, Exec};
+use crate::control::{fail, value};
+use crate::engine::{Executed, Failure, Now, Outcome};
+use crate::program::Program;
+use crate::state::{Cta, Parked, State, Waiting};
+use compute::space_of;
+use ir::mods::{Bulk, Space};
+use simt::memory::AccessKind;
+use simt::{LaneMask, Pc};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+/// A bulk copy that the PTX ISA leaves undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum BulkMisuse {
+    /// The size.
+    #[error("its size, {0} bytes, is not a multiple of 16")]
+    Size(u64),
+    /// An address.
+    #[error("its {what} address {address:#x} is not a multiple of 16")]
+    Address {
+        /// `source` or `destination`.
+        what: &'static str,
+        /// The address.
+        address: u64,
+    },
+    /// A multicast to a CTA that the cluster does not have.
+    #[error("its multicast mask {mask:#x} names CTAs that a cluster of {size} does not have")]
+    Multicast {
+        /// The mask.
+        mask: u64,
+        /// CTAs of the cluster.
+        size: u32,
+    },
+}
+
+/// Issues bulk copies, one for each lane that is on.
+pub(crate) fn copy<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &BulkOp) -> Executed<N> {
+    let mut operations = Vec::new();
+    for lane in now.on {
+        let made = operation(state, now, op, lane);
+        operations.extend(made.map_err(|cause| fail(cause, LaneMask::lane(lane)))?);
+    }
+    state.stats.memory_instructions += u64::from(now.on.any());
+    operations.into_iter().for_each(|operation| asynchronous::issue(state, operation));
+    Ok(Outcome::Advance)
+}
+
+/// The operation of a lane; none that copies nothing and completes nothing.
+fn operation<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    op: &BulkOp,
+    lane: usize,
+) -> Result<Option<Operation>, Cause> {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(None) };
+    let thread = cta.groups[now.group].thread(lane);
+    let get = |src| value(cta, now.group, &state.info.vars, src, thread);
+    let bytes = u64::from(get(op.bytes) as u32);
+    if !bytes.is_multiple_of(16) {
+        return Err(BulkMisuse::Size(bytes).into());
+    }
+    let to = get(op.to).wrapping_add_signed(op.offset);
+    let from = get(op.from);
+    for (what, address) in [("destination", to), ("source", from)] {
+        if !address.is_multiple_of(16) {
+            return Err(BulkMisuse::Address { what, address }.into());
+        }
+    }
+    let mask = op.mask.map(get);
+    let (to_space, from_space) = match op.kind {
+        Bulk::Load => (Space::Shared, Space::Global),
+        Bulk::Send => (Space::Shared, Space::Shared),
+        Bulk::Store => (Space::Global, Space::Shared),
+    };
+    let writes = if op.combine.is_some() { AccessKind::Atomic } else { AccessKind::Store };
+    let reach = op.kind != Bulk::Store;
+    let source = located(state, (cta, thread), (from_space, from, false), AccessKind::Load, bytes)?;
+    let target = located(state, (cta, thread), (to_space, to, reach), writes, bytes)?;
+    let effect = match (op.combine, mask) {
+        (Some((op, ty)), _) => Effect::Combine(op, ty),
+        (None, Some(mask)) if op.kind == Bulk::Store => Effect::Masked(mask as u16),
+        _ => Effect::Copy,
+    };
+    let mut targets: SmallVec<[Location; 2]> = smallvec::smallvec![target];
+    let mut barriers: SmallVec<[(usize, u64, u32); 2]> = SmallVec::new();
+    if let Some(barrier) = op.barrier {
+        let at = located(
+            state,
+            (cta, thread),
+            (Space::Shared, get(barrier), reach),
+            AccessKind::Atomic,
+            8,
+        )?;
+        let Location::Shared { slot, offset } = at else { return Ok(None) };
+        barriers.push((slot, offset, bytes as u32));
+        if let Some(mask) = mask.filter(|_| op.multicast) {
+            (targets, barriers) = multicast(state, cta, mask as u16, (target, offset), bytes)?;
+        }
+    }
+    let completion = match op.kind {
+        Bulk::Store => {
+            let thread = thread as u32;
+            Completion::Group(cta.commits.get(&thread).copied().unwrap_or(0))
+        }
+        Bulk::Load | Bulk::Send => Completion::Mbarriers(barriers),
+    };
+    let transfers = targets.into_iter().filter(|_| bytes > 0);
+    let transfers =
+        transfers.map(|to| Transfer { from: Source::Memory(source), to, bytes, effect }).collect();
+    Ok(Some(Operation { issuer: Issuer::of(state, now, lane), transfers, completion }))
+}
+
+type Barriers = SmallVec<[(usize, u64, u32); 2]>;
+
+/// The destinations and barriers of a multicast: the same offsets in each CTA of the mask.
+fn multicast<const N: usize>(
+    state: &State<N>,
+    cta: &Cta<N>,
+    mask: u16,
+    (target, barrier): (Location, u64),
+    bytes: u64,
+) -> Result<(SmallVec<[Location; 2]>, Barriers), Cause> {
+    let (size, place) = (cta.place.size, cta.place);
+    if u32::from(mask) >> size != 0 {
+        return Err(BulkMisuse::Multicast { mask: mask.into(), size }.into());
+    }
+    let Location::Shared { offset, .. } = target else { return Ok(Default::default()) };
+    let ranks = (0..size).filter(|rank| mask >> rank & 1 != 0);
+    let mut out: (SmallVec<[Location; 2]>, Barriers) = Default::default();
+    for rank in ranks {
+        let slot = place.first_slot + rank as usize;
+        if state.resident[slot].is_none() {
+            let address = u64::from(rank) << 24 | offset;
+            let misuse = crate::cluster::ClusterMisuse::Exited { rank: rank.into() };
+            return Err(Cause::ClusterAddress { address, misuse });
+        }
+        out.0.push(Location::Shared { slot, offset });
+        out.1.push((slot, barrier, bytes as u32));
+    }
+    Ok(out)
+}
+
+/// The place of bytes at an address of a space, if they can be accessed.
+fn located<const N: usize>(
+    state: &State<N>,
+    (cta, thread): (&Cta<N>, usize),
+    (space, address, reach): (Space, u64, bool),
+    kind: AccessKind,
+    bytes: u64,
+) -> Result<Location, Cause> {
+    let generic = match space {
+        Space::Shared if space_of(address) == Space::Shared => address,
+        _ => generic_address(space, address),
+    };
+    check_place(state, cta, thread, (space, generic, reach), kind, (bytes, 1))?;
+    match space {
+        Space::Shared => {
+            let (slot, offset) = home_of(cta, generic, reach)?;
+            Ok(Location::Shared { slot, offset })
+        }
+        _ => Ok(Location::Global(generic)),
+    }
+}
+
+/// Issues asynchronous stores or reductions in the shared memory of the cluster.
+pub(crate) fn store<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &AsyncStore,
+) -> Executed<N> {
+    let mem = &op.mem;
+    let kind = if op.combine.is_some() { AccessKind::Atomic } else { AccessKind::Store };
+    let places = check(state, now, mem, kind, mem.values.len())?;
+    let made: Result<Vec<Operation>, Failure<N>> = places
+        .iter()
+        .map(|&(lane, at)| {
+            let lane = usize::from(lane);
+            stored(state, now, op, (lane, at)).map_err(|c| fail(c, LaneMask::lane(lane)))
+        })
+        .collect();
+    state.scratch.lanes = places;
+    made?.into_iter().for_each(|operation| asynchronous::issue(state, operation));
+    Ok(Outcome::Advance)
+}
+
+fn stored<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    op: &AsyncStore,
+    (lane, at): (usize, u64),
+) -> Result<Operation, Cause> {
+    let issuer = Issuer::of(state, now, lane);
+    let Some(cta) = state.resident[now.slot].as_deref() else {
+        return Ok(Operation { issuer, transfers: Vec::new(), completion: Completion::Group(0) });
+    };
+    let thread = cta.groups[now.group].thread(lane);
+    let get = |src| value(cta, now.group, &state.info.vars, src, thread);
+    let mut bytes = Vec::new();
+    for &src in &op.mem.values {
+        bytes.extend_from_slice(&get(src).to_le_bytes()[..op.mem.width.bytes() as usize]);
+    }
+    let len = bytes.len() as u64;
+    let barrier = (Space::Shared, get(op.barrier), true);
+    let barrier = located(state, (cta, thread), barrier, AccessKind::Atomic, 8)?;
+    let (slot, offset) = home_of(cta, at, true)?;
+    let to = Location::Shared { slot, offset };
+    let mut barriers: Barriers = SmallVec::new();
+    if let Location::Shared { slot, offset } = barrier {
+        barriers.push((slot, offset, len as u32));
+    }
+    let effect = op.combine.map_or(Effect::Copy, |(op, ty)| Effect::Combine(op, ty));
+    let transfers = vec![Transfer { from: Source::Bytes(bytes), to, bytes: len, effect }];
+    Ok(Operation { issuer, transfers, completion: Completion::Mbarriers(barriers) })
+}
+
+/// Ends the group of bulk copies of each thread.
+pub(crate) fn commit<const N: usize>(state: &mut State<N>, now: &Now<N>) -> Executed<N> {
+    if let Some(cta) = state.resident[now.slot].as_deref_mut() {
+        for lane in now.on {
+            let thread = cta.groups[now.group].thread(lane) as u32;
+            *cta.commits.entry(thread).or_default() += 1;
+        }
+    }
+    Ok(Outcome::Advance)
+}
+
+/// Parks the threads that have more groups of bulk copies pending than the instruction allows.
+pub(crate) fn wait<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    (pending, reads): (u64, bool),
+) -> Executed<N> {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(Outcome::Advance) };
+    let first = cta.groups[now.group].first_thread as usize;
+    let limit =
+        |thread: u32| cta.commits.get(&thread).copied().unwrap_or(0).saturating_sub(pending);
+    let waits = now.on.filter(|lane| {
+        let thread = (first + lane) as u32;
+        state.queue.is_group_pending((now.slot, thread), limit(thread), reads)
+    });
+    if waits.is_empty() {
+        return Ok(Outcome::Advance);
+    }
+    if let Some(cta) = state.resident[now.slot].as_deref_mut() {
+        cta.watching += waits.count();
+        for lane in waits {
+            cta.parked[first + lane] = Some(Parked { pc: now.pc, wait: Waiting::BulkGroup });
+        }
+    }
+    Ok(Outcome::Park(waits))
+}
+
+/// The number below which all groups of a waiting thread are to end, and whether it is enough that
+/// their sources have been read.
+pub(crate) fn limit<const N: usize>(
+    program: &Program,
+    cta: &Cta<N>,
+    thread: u32,
+    pc: Pc,
+) -> (u64, bool) {
+    match program.at(pc).map(|code| &code.exec) {
+        Some(&Exec::BulkWait { pending, reads }) => {
+            (cta.commits.get(&thread).copied().unwrap_or(0).saturating_sub(pending), reads)
+        }
+        _ => (0, false),
+    }
+}
+
+/// Returns whether what a thread waits for is done.
+pub(crate) fn is_done<const N: usize>(
+    program: &Program,
+    state: &State<N>,
+    cta: &Cta<N>,
+    thread: usize,
+) -> bool {
+    let Some(parked) = cta.parked[thread] else { return false };
+    let (limit, reads) = limit(program, cta, thread as u32, parked.pc);
+    !state.queue.is_group_pending((cta.place.slot(), thread as u32), limit, reads)
+}
