@@ -345,6 +345,7 @@ fn read_shape(at: usize) -> Result<Shape, Refusal> {
         block: three(3),
         shared: u64::from_ne_bytes(shared),
         cooperative: false,
+        cluster: None,
     })
 }
 

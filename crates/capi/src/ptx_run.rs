@@ -95,6 +95,7 @@ fn run_on(
         block: [bx, by, bz],
         shared: shared.into(),
         cooperative: false,
+        cluster: None,
     };
     let words = words(n_args, args)?;
     let params = module.params(kernel);

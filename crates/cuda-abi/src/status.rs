@@ -186,6 +186,8 @@ statuses! {
     910 GRAPH_EXEC_UPDATE_FAILURE "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE"
         "cudaErrorGraphExecUpdateFailure"
         "the graph update was not performed"
+    912 INVALID_CLUSTER_SIZE "CUDA_ERROR_INVALID_CLUSTER_SIZE" "cudaErrorInvalidClusterSize"
+        "cluster misconfiguration"
     999 UNKNOWN "CUDA_ERROR_UNKNOWN" "cudaErrorUnknown"
         "unknown error"
 }

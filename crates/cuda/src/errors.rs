@@ -43,6 +43,7 @@ pub(crate) fn of_stop(kind: StopKind, code: &str) -> Status {
 pub(crate) fn of_launch(error: &LaunchError) -> Status {
     match error {
         LaunchError::Host(_) => Status::OUT_OF_MEMORY,
+        LaunchError::Cluster(_) => Status::INVALID_CLUSTER_SIZE,
         LaunchError::Shared { .. } => Status::OUT_OF_RESOURCES,
         _ => Status::INVALID_VALUE,
     }

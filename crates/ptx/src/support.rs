@@ -15,7 +15,7 @@ file that says it is older gets a warning. *Status*:
 
 - **runs**: executed, with the results that the PTX ISA states. Approximate functions are our own sequences of IEEE operations within
   the error bounds of the PTX ISA; their last bits are not a device's.
-- **no effect**: takes an issue and changes nothing, because there is nothing here that it could change (caches, clusters, launches
+- **no effect**: takes an issue and changes nothing, because there is nothing here that it could change (caches, launches
   of other grids, monitors).
 - **not supported**: `check` says so, with the line. The tier tells when an opcode is needed: 1 and 2 are ordinary kernels (94 of 100
   kernels seen in the wild need nothing else), 3 asynchronous copies, tensor cores and textures, 4 Hopper's clusters, 5
@@ -139,7 +139,8 @@ const BEYOND: &str = "
 | `.address_size 32` | not supported: addresses have 64 bits, as on every device since sm_90 |
 | `.entry`, `.func` with bodies and prototypes, several results, `.reg` and `.param` parameters, `.alias`, `.noreturn` | runs |
 | `.maxntid`, `.reqntid` | a launch beyond them is refused |
-| `.minnctapersm`, `.maxnctapersm`, `.maxnreg`, `.pragma`, `.explicitcluster`, `.reqnctapercluster`, `.maxclusterrank` | read, no effect: one CTA is a cluster |
+| `.reqnctapercluster`, `.maxclusterrank`, `.explicitcluster`, `.blocksareclusters` | clusters of the launch; one that goes against them is refused |
+| `.minnctapersm`, `.maxnctapersm`, `.maxnreg`, `.pragma` | read, no effect |
 | `.global`, `.const`, `.shared`, `.local`, `.param`, `.reg` variables; vectors, arrays, initialisers with addresses, `generic(x)`, `mask(x)` aside | runs |
 | `.extern .shared x[]` | runs: dynamic shared memory |
 | `.extern` variables and functions | linked within the file; what no text defines is an error where it is used |
@@ -152,7 +153,7 @@ const BEYOND: &str = "
 | the address of a parameter of a device function | the parameter is copied to local memory |
 | `vprintf`, `__assertfail`, `malloc`, `free` | runs; other system functions are undefined names |
 | `%tid %ntid %ctaid %nctaid %laneid %warpid %nwarpid %smid %nsmid %gridid %lanemask_* %clock* %globaltimer*`, sizes of shared memory | runs; clocks count issues |
-| `%clusterid %nclusterid %cluster_* %is_explicit_cluster` | one CTA is a cluster |
+| `%clusterid %nclusterid %cluster_* %is_explicit_cluster` | runs |
 | `%envreg1`, `%envreg2` | the address of the grid's workspace in cooperative launches, high and low half; 0 in others |
 | other `%envreg0` to `%envreg31`, `%pm*`, `%current_graph_exec` | read as 0 |
 ";

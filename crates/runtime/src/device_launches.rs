@@ -242,6 +242,7 @@ fn work(module: &Module, record: &[u8]) -> Result<Work, Failure> {
         block: [word(20), word(24), word(28)],
         shared: word(32).into(),
         cooperative: false,
+        cluster: None,
     };
     let params = &record[HEAD as usize..HEAD as usize + module.param_bytes(id)];
     Ok(Work::Launch { kernel: id, shape, params: params.to_vec() })
@@ -355,7 +356,8 @@ mod tests {
         let mut context = Context::new(Settings::default());
         let out = context.allocate("out", 64).unwrap();
         let id = context.load(&module).unwrap();
-        let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
+        let shape =
+            Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false, cluster: None };
         let mut params = out.0.to_le_bytes().to_vec();
         params.extend(number.iter().flat_map(|n| n.to_le_bytes()));
         let end = context.launch(id, module.kernel(kernel).unwrap(), shape, &params);

@@ -34,6 +34,8 @@ pub struct Shape {
     pub shared: u64,
     /// Whether all blocks are resident at once, so that they can wait for each other.
     pub cooperative: bool,
+    /// The numbers of blocks of a cluster in x, y and z; none: those that the kernel declares.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// The outcome of a launch that has ended.
@@ -257,6 +259,7 @@ impl Context {
         let mut launch = vm::Launch::new(kernel, vm::catalogued(entry));
         launch.grid = shape.grid;
         launch.block = shape.block;
+        launch.cluster = shape.cluster;
         launch.dynamic_shared = shape.shared;
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
@@ -320,7 +323,8 @@ mod tests {
         let mut context = Context::new(Settings::default());
         let at = context.allocate("out", 4).unwrap();
         let id = context.load(&module).unwrap();
-        let shape = Shape { grid: [1; 3], block: [32, 1, 1], shared: 0, cooperative: false };
+        let shape =
+            Shape { grid: [1; 3], block: [32, 1, 1], shared: 0, cooperative: false, cluster: None };
         let kernel = module.kernel(kernel).unwrap();
         let end = context.launch(id, kernel, shape, &at.0.to_le_bytes());
         let mut word = [0; 4];
@@ -347,7 +351,8 @@ mod tests {
         let out = context.allocate("out", 256).unwrap();
         context.corrupt_byte = corrupt_at.map(|at| (out.wrapping_add(at), 0xee));
         let id = context.load(&module).unwrap();
-        let shape = Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false };
+        let shape =
+            Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false, cluster: None };
         let kernel = module.kernel("store").unwrap();
         let end = context.launch(id, kernel, shape, &out.0.to_le_bytes());
         let mut bytes = vec![0; 256];
@@ -401,7 +406,8 @@ mod tests {
         let out = context.allocate("out", 128).unwrap();
         context.fill(out, &7_u32.to_le_bytes(), 32).unwrap();
         let id = context.load(&module).unwrap();
-        let shape = Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false };
+        let shape =
+            Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false, cluster: None };
         let kernel = module.kernel("k").unwrap();
         let end = context.launch(id, kernel, shape, &out.0.to_le_bytes());
         let mut bytes = vec![0; 128];

@@ -273,6 +273,15 @@ impl Module {
         }
     }
 
+    /// Returns the blocks of a cluster that a kernel's text requires.
+    #[must_use]
+    pub fn cluster(&self, kernel: FuncId) -> Option<[u32; 3]> {
+        match self.function(kernel)?.signature {
+            Signature::Kernel { bounds, .. } => bounds.cluster,
+            _ => None,
+        }
+    }
+
     /// Returns the total size of the module's constant variables in bytes.
     #[must_use]
     pub fn constant_bytes(&self) -> u64 {
@@ -495,7 +504,13 @@ mod tests {
         let mut context = crate::Context::new(crate::Settings::default());
         let at = context.allocate("out", 4).unwrap();
         let id = context.load(module).unwrap();
-        let shape = crate::Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
+        let shape = crate::Shape {
+            grid: [1; 3],
+            block: [1; 3],
+            shared: 0,
+            cooperative: false,
+            cluster: None,
+        };
         let kernel = module.kernel("k").unwrap();
         context.launch(id, kernel, shape, &at.0.to_le_bytes()).unwrap();
         let mut word = [0; 4];

@@ -145,7 +145,7 @@ mod tests {
     /// A grid of at least `n` threads.
     fn threads(n: u32) -> Shape {
         let grid = [n.div_ceil(256), 1, 1];
-        Shape { grid, block: [256, 1, 1], shared: 0, cooperative: false }
+        Shape { grid, block: [256, 1, 1], shared: 0, cooperative: false, cluster: None }
     }
 
     #[test]
@@ -213,7 +213,8 @@ mod tests {
         let module = Module::load("t", TEXT).unwrap();
         let from = [1_u32; 4];
         let kernel = module.kernel("twice").unwrap();
-        let shape = Shape { grid: [1; 3], block: [4, 1, 1], shared: 0, cooperative: false };
+        let shape =
+            Shape { grid: [1; 3], block: [4, 1, 1], shared: 0, cooperative: false, cluster: None };
         let mut host =
             HostMemoryModule::new(Arc::clone(&module), Settings::default(), Arc::default());
         for bad in [0, 0x1234_5000, 0xffff_ffff_ffff_f000] {
@@ -241,7 +242,8 @@ mod tests {
             }";
         let module = Module::load("t", text).unwrap();
         let kernel = module.kernel("next").unwrap();
-        let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
+        let shape =
+            Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false, cluster: None };
         let mut host = HostMemoryModule::new(module, Settings::default(), Arc::default());
         for _ in 0..3 {
             // Host memory is allocated and freed between runs.

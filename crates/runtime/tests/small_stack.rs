@@ -38,7 +38,7 @@ fn launch(target: &str, device: Limits, shared: u64) -> Result<(), String> {
     let module = Module::load("k", &text).unwrap();
     let mut context = Context::new(Settings { device, ..Settings::default() });
     let id = context.load(&module).unwrap();
-    let shape = Shape { grid: [1; 3], block: [1; 3], shared, cooperative: false };
+    let shape = Shape { grid: [1; 3], block: [1; 3], shared, cooperative: false, cluster: None };
     match context.launch(id, module.kernel("k").unwrap(), shape, &[]) {
         Ok(_) => Ok(()),
         Err(Failure::Refused(error)) => Err(error.to_string()),

@@ -339,6 +339,9 @@ pub(crate) fn unblock<const N: usize, O: Observer<N>>(
     }
     // A wait for a barrier gives up in the end: somebody outside of the cluster may be what the
     // thread looks at next.
+    if !state.watch.give_up() {
+        return Ok(Blocked::Forever);
+    }
     let mut releases = SmallVec::<[Release<N>; 2]>::new();
     crate::mbarrier::give_up(program, state, place, &mut releases);
     let any = !releases.is_empty();

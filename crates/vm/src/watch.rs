@@ -41,6 +41,10 @@ pub(crate) struct Watch<const N: usize> {
     /// Changes of memory, if they are counted, and releases of threads.
     changes: u64,
     reference: Option<Box<Reference<N>>>,
+    /// Whether waits for barriers in memory have given up since.
+    gave_up: bool,
+    /// Whether the state repeats: then the next wait that would give up is where the launch hangs.
+    repeats: bool,
 }
 
 /// A state seen before, and for how many rounds it is kept.
@@ -86,6 +90,14 @@ impl<const N: usize> Watch<N> {
         self.quiet = 0;
         self.armed = false;
         self.reference = None;
+        (self.gave_up, self.repeats) = (false, false);
+    }
+
+    /// Records that waits for barriers in memory give up, so that their threads look further.
+    /// Returns `false` if that has been seen to lead nowhere.
+    pub(crate) fn give_up(&mut self) -> bool {
+        self.gave_up = true;
+        !self.repeats
     }
 
     /// Returns whether stores should say if they change memory.
@@ -136,14 +148,11 @@ pub(crate) fn round<const N: usize, O: Observer<N>>(
         let relevant = reference.relevant.as_ref().map_or(&Relevant::All, |known| &known.1);
         if reference.policy == policy && same(program, (&reference.ctas, &state.resident), relevant)
         {
-            let mut hang = report(program, state, HangKind::Repeats);
-            // Waits for barriers in memory give up, and begin again: if there is nothing else, they
-            // are what the launch hangs at.
-            let waits = |w: &Waiter<N>| !matches!(w.wait, Wait::Running | Wait::Turn);
-            if !hang.waiters.is_empty() && hang.waiters.iter().all(waits) {
-                hang.kind = HangKind::Deadlock;
+            // Waits for barriers in memory give up, and begin again: the launch hangs at them.
+            if state.watch.gave_up && !std::mem::replace(&mut state.watch.repeats, true) {
+                return None;
             }
-            return Some(Step::Hang(Box::new(hang)));
+            return Some(Step::Hang(Box::new(report(program, state, HangKind::Repeats))));
         }
         reference.age += 1;
         if reference.age < reference.span {

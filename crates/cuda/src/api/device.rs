@@ -170,6 +170,7 @@ fn value(
         A::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => held.shared_opt_in as i32,
         A::MAX_BLOCKS_PER_MULTIPROCESSOR => held.blocks as i32,
         A::RESERVED_SHARED_MEMORY_PER_BLOCK => held.shared_reserved as i32,
+        A::CLUSTER_LAUNCH => i32::from(major >= 9),
         A::GPU_OVERLAP
         | A::CAN_MAP_HOST_MEMORY
         | A::CONCURRENT_KERNELS

@@ -1,7 +1,7 @@
 //! Functions: attributes, parameters, occupancy.
 
-use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
-use cuda_abi::{CUfunction_attribute, Outcome, Status};
+use cuda_abi::host::{Ptr, get, put_i32, put_u64, put_u64_if};
+use cuda_abi::{CUfunction_attribute, CUlaunchConfig, Outcome, Status};
 use runtime::device::MULTIPROCESSORS;
 
 use crate::state::Driver;
@@ -24,12 +24,11 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, function: u64)
         A::PTX_VERSION | A::BINARY_VERSION => major * 10 + minor,
         A::MAX_DYNAMIC_SHARED_SIZE_BYTES => f.max_dynamic,
         A::PREFERRED_SHARED_MEMORY_CARVEOUT => f.carveout,
-        // Clusters are not supported.
+        A::REQUIRED_CLUSTER_WIDTH => f.cluster()[0],
+        A::REQUIRED_CLUSTER_HEIGHT => f.cluster()[1],
+        A::REQUIRED_CLUSTER_DEPTH => f.cluster()[2],
+        A::CLUSTER_SIZE_MUST_BE_SET => i32::from(f.cluster() != [0; 3]),
         A::CACHE_MODE_CA
-        | A::CLUSTER_SIZE_MUST_BE_SET
-        | A::REQUIRED_CLUSTER_WIDTH
-        | A::REQUIRED_CLUSTER_HEIGHT
-        | A::REQUIRED_CLUSTER_DEPTH
         | A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED
         | A::CLUSTER_SCHEDULING_POLICY_PREFERENCE => 0,
     };
@@ -56,11 +55,12 @@ pub(crate) fn set_attribute(d: &mut Driver, function: u64, attribute: i32, value
     match CUfunction_attribute::of(attribute)? {
         A::MAX_DYNAMIC_SHARED_SIZE_BYTES if (0..=dynamic).contains(&value) => f.max_dynamic = value,
         A::PREFERRED_SHARED_MEMORY_CARVEOUT if (-1..=100).contains(&value) => f.carveout = value,
+        // Any size that a device may have is taken.
+        A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED if matches!(value, 0 | 1) => {}
         A::CLUSTER_SIZE_MUST_BE_SET
         | A::REQUIRED_CLUSTER_WIDTH
         | A::REQUIRED_CLUSTER_HEIGHT
         | A::REQUIRED_CLUSTER_DEPTH
-        | A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED
         | A::CLUSTER_SCHEDULING_POLICY_PREFERENCE
             if value == 0 => {}
         _ => return Err(Status::INVALID_VALUE),
@@ -190,8 +190,18 @@ pub(crate) fn dynamic_per_block(
     put_u64(out, share.min(held.shared_opt_in).saturating_sub(fixed))
 }
 
-/// Returns the number of active clusters, which have one block each.
-pub(crate) fn clusters(d: &mut Driver, out: Ptr, function: u64, _config: Ptr) -> Outcome {
-    find(d, function)?;
-    put_i32(out, MULTIPROCESSORS as i32)
+/// Returns the number of clusters that are active at once in a launch of this configuration.
+pub(crate) fn clusters(d: &mut Driver, out: Ptr, function: u64, config: Ptr) -> Outcome {
+    let f = find(d, function)?;
+    if config == 0 {
+        return put_i32(out, MULTIPROCESSORS as i32);
+    }
+    let c = get::<CUlaunchConfig>(config)?;
+    let declared = f.cluster().map(|size| size.max(1) as u32);
+    let cluster = super::launch::attributes(&c)?.1.unwrap_or(declared);
+    let product = |sizes: [u32; 3]| sizes.into_iter().fold(1, u32::saturating_mul);
+    let threads = product([c.blockDimX, c.blockDimY, c.blockDimZ]);
+    let threads = i32::try_from(threads).map_err(|_| Status::INVALID_VALUE)?;
+    let blocks = f.resident_blocks(d.settings.device(), threads, c.sharedMemBytes.into());
+    put_i32(out, blocks * MULTIPROCESSORS as i32 / product(cluster).max(1) as i32)
 }

@@ -154,6 +154,7 @@ fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
         block: [p.blockDimX, p.blockDimY, p.blockDimZ],
         shared: p.sharedMemBytes.into(),
         cooperative: false,
+        cluster: None,
     };
     Ok(Action::Launch(Launch { function, shape, params }))
 }

@@ -2,7 +2,7 @@
 
 use cuda_abi::host::{Ptr, get, get_bytes, get_list};
 use cuda_abi::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, Outcome, Status};
-use runtime::Shape;
+use runtime::{MAX_CLUSTER, Shape};
 
 use super::capture::submit;
 use crate::state::Driver;
@@ -72,7 +72,7 @@ pub(crate) fn kernel(
     stream: u64,
     (pointers, extra): (Ptr, Ptr),
 ) -> Outcome {
-    let shape = Shape { grid, block, shared: shared.into(), cooperative: false };
+    let shape = Shape { grid, block, shared: shared.into(), cooperative: false, cluster: None };
     shaped(d, function, shape, stream, (pointers, extra))
 }
 
@@ -98,6 +98,31 @@ fn shaped(
     submit(d, stream, Action::Launch(Launch { function, shape, params }))
 }
 
+/// Whether a launch is cooperative, and the blocks of a cluster, by the attributes of its
+/// configuration.
+pub(super) fn attributes(c: &CUlaunchConfig) -> Outcome<(bool, Option<[u32; 3]>)> {
+    let count = c.numAttrs as usize;
+    if count > MAX_ATTRIBUTES {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (mut cooperative, mut cluster) = (false, None);
+    for attribute in get_list::<CUlaunchAttribute>(c.attrs, count)? {
+        match CUlaunchAttributeID::of(attribute.id) {
+            Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
+                let [x, y, z, ..] = attribute.value;
+                let size = [x, y, z].into_iter().fold(1, u32::saturating_mul);
+                if size == 0 || size > MAX_CLUSTER {
+                    return Err(Status::INVALID_CLUSTER_SIZE);
+                }
+                cluster = Some([x, y, z]);
+            }
+            Ok(CUlaunchAttributeID::COOPERATIVE) => cooperative |= attribute.value[0] != 0,
+            Err(_) => {}
+        }
+    }
+    Ok((cooperative, cluster))
+}
+
 /// Launches a kernel with attributes.
 pub(crate) fn configured(
     d: &mut Driver,
@@ -107,28 +132,13 @@ pub(crate) fn configured(
     extra: Ptr,
 ) -> Outcome {
     let c = get::<CUlaunchConfig>(config)?;
-    let count = c.numAttrs as usize;
-    if count > MAX_ATTRIBUTES {
-        return Err(Status::INVALID_VALUE);
-    }
-    let mut cooperative = false;
-    for attribute in get_list::<CUlaunchAttribute>(c.attrs, count)? {
-        match CUlaunchAttributeID::of(attribute.id) {
-            Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
-                let [x, y, z, ..] = attribute.value;
-                if x > 1 || y > 1 || z > 1 {
-                    return Err(d.unsupported("cuLaunchKernelEx with clusters of several blocks"));
-                }
-            }
-            Ok(CUlaunchAttributeID::COOPERATIVE) => cooperative |= attribute.value[0] != 0,
-            Err(_) => {}
-        }
-    }
+    let (cooperative, cluster) = attributes(&c)?;
     let shape = Shape {
         grid: [c.gridDimX, c.gridDimY, c.gridDimZ],
         block: [c.blockDimX, c.blockDimY, c.blockDimZ],
         shared: c.sharedMemBytes.into(),
         cooperative,
+        cluster,
     };
     shaped(d, function, shape, c.hStream, (pointers, extra))
 }
@@ -143,7 +153,7 @@ pub(crate) fn cooperative(
     stream: u64,
     pointers: Ptr,
 ) -> Outcome {
-    let shape = Shape { grid, block, shared: shared.into(), cooperative: true };
+    let shape = Shape { grid, block, shared: shared.into(), cooperative: true, cluster: None };
     shaped(d, function, shape, stream, (pointers, 0))
 }
 
@@ -213,7 +223,7 @@ pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream:
         return Err(Status::INVALID_VALUE);
     }
     params.truncate(len);
-    let shape = Shape { grid, block, shared, cooperative: false };
+    let shape = Shape { grid, block, shared, cooperative: false, cluster: None };
     submit(d, stream, Action::Launch(Launch { function, shape, params }))
 }
 

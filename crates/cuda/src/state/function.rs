@@ -53,6 +53,11 @@ impl Function {
         threads > 0 && threads <= self.max_threads() as u32
     }
 
+    /// Returns the blocks of a cluster that the kernel declares; zeros if it declares none.
+    pub(crate) fn cluster(&self) -> [i32; 3] {
+        self.code.cluster(self.kernel).map_or([0; 3], |dims| dims.map(|d| d as i32))
+    }
+
     /// Returns the size of the module's constant variables in bytes.
     pub(crate) fn constants(&self) -> i32 {
         self.code.constant_bytes().min(i32::MAX as u64) as i32

@@ -624,7 +624,9 @@ mod tests {
                 (0..32).filter(|l| on >> l & 1 != 0).map(|l| (l, at[usize::from(l)])).collect();
             let (group, order, scope) = (GroupId::default(), Order::Weak, Scope::Gpu);
             let (lanes, values, pc) = (&lanes[..], &[][..], Pc(pc));
-            let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
+            let owner = group.cta;
+            let access =
+                Access { group, pc, kind, space, owner, order, scope, size, lanes, values };
             one_by_one.congruent_accesses(&access, times);
         }
         batch.finish(sum);

@@ -153,12 +153,15 @@ impl Observer<1> for Observed {
 
     fn sync(&mut self, sync: &Sync<'_, 1>) {
         match sync.kind {
-            SyncKind::BarrierArrive => self.counted.counts.barrier_arrivals += 1,
+            SyncKind::BarrierArrive | SyncKind::ClusterArrive => {
+                self.counted.counts.barrier_arrivals += 1;
+            }
             SyncKind::BarrierRelease
+            | SyncKind::ClusterRelease
             | SyncKind::CollectiveArrive
             | SyncKind::CollectiveComplete => {}
             SyncKind::Collective => self.counted.counts.collectives += 1,
-            SyncKind::Fence(..) => self.counted.counts.fences += 1,
+            SyncKind::Fence(..) | SyncKind::ProxyFence => self.counted.counts.fences += 1,
         }
     }
 

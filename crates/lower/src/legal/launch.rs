@@ -190,7 +190,17 @@ impl<'a> Stage<'a> {
             | Op::MbarInit
             | Op::MbarInval
             | Op::MbarArrive
+            | Op::MbarExpect
+            | Op::MbarComplete
             | Op::MbarTest
+            | Op::MbarTry
+            | Op::BulkCopy
+            | Op::BulkCommit
+            | Op::BulkWait
+            | Op::StAsync
+            | Op::RedAsync
+            | Op::ClusterArrive
+            | Op::ClusterWait
             | Op::CallInd => Err(missing(inst, &format!("operation `{}`", inst.op.name()))),
             _ => self.keep(inst),
         }

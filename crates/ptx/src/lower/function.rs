@@ -213,6 +213,7 @@ impl<'t> Body<'_, 't> {
         let mut bounds = LaunchBounds::default();
         for directive in &tree.directives[function.directives] {
             let cluster = directive.name.symbol == kw::REQNCTAPERCLUSTER;
+            let ranked = directive.name.symbol == kw::MAXCLUSTERRANK;
             let mut ranks = None;
             let field = match directive.name.symbol {
                 kw::MAXNTID => &mut bounds.max,
@@ -237,13 +238,16 @@ impl<'t> Body<'_, 't> {
                         *slot = i.bits as u32;
                     }
                     _ => {
-                        let message = "a number from 1 on is needed";
+                        let message = match cluster || ranked {
+                            true => "a number of CTAs from 1 on is needed",
+                            false => "a number of threads from 1 on is needed",
+                        };
                         return self.cx.error("ptx::bounds", message, arg.span, "not possible");
                     }
                 }
             }
             *field = Some(threads);
-            if ranks.is_some() {
+            if ranked {
                 bounds.max_cluster = Some(threads[0]);
             } else if !cluster {
                 self.cx.thread_limit(function, threads, directive.name.span);
