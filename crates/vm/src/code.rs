@@ -250,12 +250,19 @@ pub(crate) enum Exec {
     Mbarrier(MbarrierOp),
     Bulk(BulkOp),
     BulkCommit,
-    BulkWait { pending: u64, reads: bool },
+    BulkWait {
+        pending: u64,
+        reads: bool,
+    },
     AsyncStore(AsyncStore),
     ClusterArrive,
     ClusterWait,
     Fence(Order, Scope, Option<Proxy>),
-    Alloca { dst: u32, size: Src, align: u32 },
+    Alloca {
+        dst: u32,
+        size: Src,
+        align: u32,
+    },
     Collective(CollectiveOp),
     /// Waits until at most so many groups of products of the warp are unfinished.
     WaitProducts(u32),

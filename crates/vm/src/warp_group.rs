@@ -176,8 +176,9 @@ fn check<const N: usize>(
         let descriptor = Descriptor::parse(bits)
             .map_err(|misuse| fail(Cause::MatrixDescriptor { bits, misuse }, lanes))?;
         for offset in product.places(&descriptor, role) {
-            let place = (Space::Shared, generic_address(Space::Shared, offset.into()));
-            check_place(state, cta, thread, place, AccessKind::Load, 16)
+            let at = cta.place.base() + u64::from(offset);
+            let place = (Space::Shared, generic_address(Space::Shared, at), false);
+            check_place(state, cta, thread, place, AccessKind::Load, (16, 16))
                 .map_err(|error| fail(error, lanes))?;
         }
     }
@@ -274,7 +275,7 @@ fn multiply<const N: usize>(
     };
     let unit = |offset: u32| {
         let word = |offset: u32| {
-            let at = generic_address(Space::Shared, offset.into());
+            let at = generic_address(Space::Shared, cta.place.base() + u64::from(offset));
             u128::from(read(state, slot, first, (Space::Shared, at), Width::B8))
         };
         word(offset) | word(offset + 8) << 64
@@ -348,9 +349,9 @@ pub(crate) fn wake<const N: usize>(
         }
         cta.parked[thread] = None;
         let (group, lane) = (thread / width, thread % width);
-        match releases.iter_mut().find(|r| r.group == group && r.pc == pc) {
+        match releases.iter_mut().find(|r| (r.slot, r.group, r.pc) == (slot, group, pc)) {
             Some(release) => release.lanes.insert(lane),
-            None => releases.push(Release { group, lanes: LaneMask::lane(lane), pc }),
+            None => releases.push(Release { slot, group, lanes: LaneMask::lane(lane), pc }),
         }
     }
 }
