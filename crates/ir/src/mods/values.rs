@@ -156,9 +156,9 @@ word_enums! {
         /// Asynchronous operations.
         Async "async",
         /// Asynchronous operations on global memory.
-        AsyncGlobal "async.global",
+        AsyncGlobal "async_global",
         /// Asynchronous operations on shared memory.
-        AsyncShared "async.shared",
+        AsyncShared "async_shared",
     }
     /// Floating-point properties of `testp`.
     pub enum TestP {
