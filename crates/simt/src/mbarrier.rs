@@ -11,8 +11,8 @@
 //! | 63 | set in every valid object, so that a word of zeros is none |
 //!
 //! A phase completes when neither arrivals nor transactions are pending; the next one then begins
-//! with the expected arrivals. `expect_tx` adds to the bytes and `complete_tx` takes from them; bytes
-//! that complete before they are expected leave a negative number.
+//! with the expected arrivals. `expect_tx` adds to the bytes and `complete_tx` takes from them;
+//! bytes that complete before they are expected leave a negative number.
 //!
 //! The state that an arrival returns is the word before it. Two bits for the phase tell the current
 //! phase, the one before it, and older ones apart.

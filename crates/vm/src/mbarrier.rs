@@ -1,7 +1,7 @@
 //! Barriers in shared memory.
 //!
-//! The rules are those of [`simt::mbarrier`]. Lanes take effect in increasing order, each on the word
-//! that the lanes below it left. The words of all lanes are computed before any is written, so a
+//! The rules are those of [`simt::mbarrier`]. Lanes take effect in increasing order, each on the
+//! word that the lanes below it left. The words of all lanes are computed before any is written, so a
 //! misuse leaves the state before the instruction.
 //!
 //! **Waits.** A test answers at once. `mbartry` parks its lanes if the phase of none of them has

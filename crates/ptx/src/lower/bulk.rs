@@ -99,6 +99,8 @@ impl Body<'_, '_> {
         if masked {
             let mask = self.source(&all[least], Type::B16, false)?;
             let mask = self.word_of_half(mask);
+            // Where there is no barrier, the mask is in its place and of its type.
+            let mask = if kind == Bulk::Store { self.zero_extended(mask) } else { mask };
             inst.operands.push(mask);
             let flag = if s.has(Kind::Multicast) { Flag::Multicast } else { Flag::Masked };
             inst.mods.flags = inst.mods.flags.with(flag);

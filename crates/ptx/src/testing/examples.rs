@@ -185,6 +185,11 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
         }
         Target::Special(Special::CopyGroup) => {
             let waits = s.word(Kind::CopyGroup) == Some("wait_group");
+            let all = s.word(Kind::CopyGroup) == Some("wait_all");
+            // Of bulk copies, there is no `wait_all`, and only waits read.
+            if s.has(Kind::Bulk) && (all || s.has(Kind::ReadOnly) && !waits) {
+                return None;
+            }
             return Some(if waits { "1".to_owned() } else { String::new() });
         }
         Target::Special(
@@ -281,6 +286,19 @@ fn word_choices(form: &Form) -> Vec<Vec<&'static str>> {
     out
 }
 
+/// Brings words of a bulk copy into the order in which they are written: where to, where from.
+fn sort_spaces(words: &mut [(&str, Option<Type>)]) {
+    let stores = words.iter().any(|(word, _)| *word == "bulk_group");
+    words.sort_by_key(|(word, ty)| match *word {
+        "reduce" | "async" | "bulk" => 0,
+        "global" if stores => 1,
+        "shared::cluster" => 1,
+        "shared::cta" => 2,
+        "global" => 3,
+        _ => 4 + u32::from(ty.is_some()),
+    });
+}
+
 /// Every instruction of the table, as text.
 #[must_use]
 pub fn instructions() -> Vec<(&'static Form, String)> {
@@ -290,6 +308,9 @@ pub fn instructions() -> Vec<(&'static Form, String)> {
             for words in word_choices(form) {
                 let mut all: Vec<(&str, Option<Type>)> = words.iter().map(|w| (*w, None)).collect();
                 all.extend(types.iter().map(|t| (t.word(), Some(*t))));
+                if matches!(form.target, Target::Special(Special::Bulk)) {
+                    sort_spaces(&mut all);
+                }
                 let Ok(spelled) = spell(&[form], &all) else { continue };
                 for optional in [false, true] {
                     let Some(operands) = operands(form, &spelled, optional) else { continue };

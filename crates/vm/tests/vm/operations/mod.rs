@@ -8,6 +8,7 @@
 //! own.
 
 mod bits;
+mod cluster;
 mod collective;
 mod compare;
 mod convert;
@@ -25,6 +26,7 @@ mod system;
 fn every_operation_is_tested() {
     let tests = [
         include_str!("bits.rs"),
+        include_str!("cluster.rs"),
         include_str!("collective.rs"),
         include_str!("compare.rs"),
         include_str!("convert.rs"),
