@@ -1,8 +1,8 @@
 //! Barriers in shared memory.
 //!
 //! The rules are those of [`simt::mbarrier`]. Lanes take effect in increasing order, each on the
-//! word that the lanes below it left. The words of all lanes are computed before any is written, so a
-//! misuse leaves the state before the instruction.
+//! word that the lanes below it left. The words of all lanes are computed before any is written,
+//! so a misuse leaves the state before the instruction.
 //!
 //! **Waits.** A test answers at once. `mbartry` parks its lanes if the phase of none of them has
 //! completed, and they go on, with the answer, when it does: the instruction is issued once. Its

@@ -49,14 +49,6 @@ fn is_possible_atomic(form: &Form) -> bool {
     is_atomic(form) && !nowhere
 }
 
-/// The words of an asynchronous operation that completes bytes at a barrier.
-const COMPLETES: &str = "mbarrier::complete_tx::bytes";
-
-/// Returns whether it is a bulk copy, or of groups of them.
-fn is_bulk(form: &Form) -> bool {
-    form.opcode == "cp" && form.has("bulk")
-}
-
 pub(super) const EXCLUSIONS: &[Exclusion] = &[
     Exclusion {
         covers: |f| f.opcode == "bra",
@@ -124,19 +116,9 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Stopped,
     },
     Exclusion {
-        covers: |f| is_bulk(f) && (f.has("bulk_group") || f.has(COMPLETES)),
-        reason: "some lanes have sizes that are no multiple of 16, and no barrier is initialised",
-        fate: Fate::Stopped,
-    },
-    Exclusion {
-        covers: |f| is_bulk(f) && (f.has("commit_group") || f.has("wait_group")),
+        covers: |f| f.opcode == "cp" && f.has("bulk") && !f.has("prefetch"),
         reason: "the exact engine alone has groups of bulk copies",
         fate: Fate::Declined,
-    },
-    Exclusion {
-        covers: |f| ["st", "red"].contains(&f.opcode.as_str()) && f.has("async"),
-        reason: "no barrier is initialised that could expect the bytes",
-        fate: Fate::Stopped,
     },
     Exclusion {
         covers: |f| {

@@ -32,8 +32,12 @@ fn forms() -> Vec<Form> {
     let mut seen = HashSet::new();
     let all = ptx::testing::instructions();
     let once = all.into_iter().filter(|(_, text)| seen.insert(text.clone()));
-    // Products of warp groups are the exact engine's; `multimem` becomes `ld`, `st` and `red`.
-    let other = |text: &str| text.contains("mma_async") || text.starts_with("multimem");
+    // Products of warp groups and asynchronous copies are the exact engine's; `multimem` becomes
+    // `ld`, `st` and `red`.
+    let asynchronous = ["mma_async", "mbarrier::complete_tx", ".bulk_group"];
+    let other = |text: &str| {
+        asynchronous.iter().any(|word| text.contains(word)) || text.starts_with("multimem")
+    };
     let once = once.filter(|(_, text)| !other(text));
     once.map(|(_, text)| Form::new(&text)).collect()
 }
