@@ -437,8 +437,8 @@ pub(crate) struct MachineOptions {
     /// linx: one lane at a time, `p` only a branch flag
     #[arg(long)]
     pub(crate) replay: bool,
-    /// linx: ranges ADDRESS+LENGTH to map when a trap reports an address there; prf: to map before
-    /// the launch
+    /// linx: ranges ADDRESS+LENGTH to map when a trap reports an address there; prf, pmask: to map
+    /// before the launch
     #[arg(long, value_name = "RANGES")]
     pub(crate) map: Option<String>,
     /// A named set of choices; prf: founding, cardinal, clean; pmask: full, p0-only

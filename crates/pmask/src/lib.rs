@@ -1,6 +1,7 @@
-//! A RISC-V core with banked predicate masks: RV64IMAFDC with Zicsr, Zifencei, Zba and Zbb, machine
-//! and user mode, the XPHMG_PMASK extension, and the extensions that use its masks: the RSV lanes
-//! with predicated loads and stores, first-fault, ZMODE, compaction, and lane forms of tests.
+//! A RISC-V core with banked predicate masks: RV64IMAFDC with Zicsr, Zifencei, Zba, Zbb, Zbc and
+//! Zbs, machine and user mode, the XPHMG_PMASK extension, and the extensions that use its masks:
+//! the RSV lanes with predicated loads and stores, first-fault, ZMODE, compaction, and lane forms
+//! of tests.
 //!
 //! The extension's documents give no encodings, reset values or exceptions; this project publishes
 //! its own, with the alternatives as options ([`config`]). The page on PMASK in the book is the

@@ -15,7 +15,7 @@ use crate::decode::{Inst, decode, length};
 use crate::exec::{Context, GROUP, rsv, scalar};
 use crate::host;
 use crate::op::Op;
-use crate::program::{LoadError, Program};
+use crate::program::{LoadError, Program, Segment};
 use crate::state::{Mode, State};
 use crate::table::TEXT_BASE;
 use crate::trap::{StopCause, Trap, TrapCause};
@@ -45,11 +45,13 @@ pub struct Launch {
     pub input: Vec<u8>,
     /// Its command line, for semihosting.
     pub arguments: String,
+    /// Further memory: addresses and lengths in bytes. It may overlap main memory and segments.
+    pub map: Vec<(u64, u64)>,
 }
 
 impl Default for Launch {
     fn default() -> Self {
-        Self { ram: DEFAULT_RAM, input: Vec::new(), arguments: String::new() }
+        Self { ram: DEFAULT_RAM, input: Vec::new(), arguments: String::new(), map: Vec::new() }
     }
 }
 
@@ -59,6 +61,14 @@ pub enum LaunchError {
     /// Memory cannot be allocated.
     #[error("no memory for the program: {0}")]
     Memory(#[from] MapError),
+    /// A range of further memory does not fit into the address space.
+    #[error("the range of {size} bytes at {address:#x} does not fit into memory")]
+    Range {
+        /// Its address.
+        address: u64,
+        /// Its length.
+        size: u64,
+    },
     /// Two parts of the program overlap, or a part exceeds the end of memory.
     #[error("the segment of {size} bytes at {address:#x} does not fit into memory")]
     Segment {
@@ -69,18 +79,39 @@ pub enum LaunchError {
     },
 }
 
-/// Memory with the program in it.
-fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
-    let mut memory = MemoryMap::with_limit(MEMORY_LIMIT);
-    let ram = ram & !15;
-    memory.map_at("RAM", Addr(RAM_BASE), ram, Permission::ReadWrite)?;
-    let ram_end = RAM_BASE.saturating_add(ram);
+/// The end of the stack in programs linked by picolibc's and newlib's linker scripts.
+const STACK_SYMBOL: &str = "__stack";
+/// Bytes that lie between a program's last segment and the end of its stack at most.
+const MOST_STACK: u64 = 128 << 20;
+
+/// Memory that begins in the last segment before the end of the program's stack: C libraries have
+/// their heap and stack behind a segment, in memory that no segment names.
+fn stack(program: &Program) -> Option<(u64, u64)> {
+    let end = program.symbol(STACK_SYMBOL)?;
+    let ends = program.segments.iter().filter_map(|s| s.address.checked_add(s.size));
+    let last = ends.filter(|e| *e <= end).max()?;
+    (end - last <= MOST_STACK).then_some((last, end - last))
+}
+
+/// Returns the parts of the memory of a launch that are outside main memory, from `RAM_BASE` to
+/// `ram_end`; parts that adjoin or overlap are one.
+fn outside(
+    program: &Program,
+    launch: &Launch,
+    ram_end: u64,
+) -> Result<Vec<(u64, u64)>, LaunchError> {
+    let segment = |s: &Segment| {
+        let error = LaunchError::Segment { address: s.address, size: s.size };
+        (s.address, s.size, error)
+    };
+    let range =
+        |&(address, size): &(u64, u64)| (address, size, LaunchError::Range { address, size });
+    let further = launch.map.iter().copied().chain(stack(program)).collect::<Vec<_>>();
+    let parts = program.segments.iter().map(segment).chain(further.iter().map(range));
     let mut outside = Vec::new();
-    for segment in &program.segments {
-        let (address, size) = (segment.address, segment.size);
-        let wrong = LaunchError::Segment { address, size };
+    for (address, size, error) in parts {
         let end = address.checked_add(size).and_then(|e| e.checked_next_multiple_of(16));
-        let end = end.ok_or(wrong)?;
+        let end = end.ok_or(error)?;
         if address < RAM_BASE {
             outside.push((address & !15, end.min(RAM_BASE)));
         }
@@ -97,7 +128,16 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
             _ => ranges.push((start, end)),
         }
     }
-    for (start, end) in ranges {
+    Ok(ranges)
+}
+
+/// Memory with the program in it.
+fn memory(program: &Program, launch: &Launch) -> Result<MemoryMap, LaunchError> {
+    let mut memory = MemoryMap::with_limit(MEMORY_LIMIT);
+    let ram = launch.ram & !15;
+    memory.map_at("RAM", Addr(RAM_BASE), ram, Permission::ReadWrite)?;
+    let ram_end = RAM_BASE.saturating_add(ram);
+    for (start, end) in outside(program, launch, ram_end)? {
         memory.map_at("program", Addr(start), end - start, Permission::ReadWrite)?;
     }
     for segment in &program.segments {
@@ -348,7 +388,7 @@ impl Machine for Pmask {
     }
 
     fn launch(&self, program: &Program, launch: Launch) -> Result<State, LaunchError> {
-        let mut state = State::new(self.config, memory(program, launch.ram)?);
+        let mut state = State::new(self.config, memory(program, &launch)?);
         state.pc = program.entry & !1;
         // The stack grows down from the end of main memory.
         state.set_x(2, RAM_BASE.saturating_add(launch.ram & !15));

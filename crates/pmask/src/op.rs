@@ -75,6 +75,13 @@ pub enum Alu {
     ZextH,
     OrcB,
     Rev8,
+    Bclr,
+    Bext,
+    Binv,
+    Bset,
+    Clmul,
+    ClmulH,
+    ClmulR,
 }
 
 /// Floating-point operations; the format is stored separately.
@@ -391,6 +398,13 @@ fn alu_of(name: &str) -> Option<Alu> {
         "zext.h" => Alu::ZextH,
         "orc.b" => Alu::OrcB,
         "rev8" => Alu::Rev8,
+        "bclr" | "bclri" => Alu::Bclr,
+        "bext" | "bexti" => Alu::Bext,
+        "binv" | "binvi" => Alu::Binv,
+        "bset" | "bseti" => Alu::Bset,
+        "clmul" => Alu::Clmul,
+        "clmulh" => Alu::ClmulH,
+        "clmulr" => Alu::ClmulR,
         _ => return None,
     })
 }

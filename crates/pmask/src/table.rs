@@ -47,7 +47,8 @@ pub(crate) static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     Forms { table, ops }
 });
 
-/// The instruction table: RV64IMAFDC, Zicsr, Zifencei, Zba, Zbb, PMASK, RSV, CEXP-M1 and `RT.BBOX`.
+/// The instruction table: RV64IMAFDC, Zicsr, Zifencei, Zba, Zbb, Zbc, Zbs, PMASK, RSV, CEXP-M1 and
+/// `RT.BBOX`.
 #[must_use]
 pub fn table() -> &'static Table {
     &FORMS.table

@@ -20,7 +20,9 @@ use simt::trap::{Cause as _, Fault};
 use super::debugged;
 use super::listing::Listing;
 use super::runner::{self, Bounds, Code, Extents, Guest};
-use super::shared::{self, loaded, named, option_text, problem, refused, single, text_of};
+use super::shared::{
+    self, address_ranges, loaded, named, option_text, problem, refused, single, text_of,
+};
 use crate::graph::ControlFlow;
 use crate::interface::{Axis, ConformCase, Image, Isa, Named, Reference, Tools, no_variant};
 use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
@@ -61,10 +63,11 @@ pub(crate) static PMASK: Isa = Isa {
 };
 
 /// Options of a run, in addition to those of the machine.
-const RUN_OPTIONS: [Named; 3] = [
+const RUN_OPTIONS: [Named; 4] = [
     Named { name: "input", about: "what the program can read from its console" },
     Named { name: "arguments", about: "its command line, for semihosting" },
     Named { name: "ram", about: "bytes of main memory" },
+    Named { name: "map", about: "ranges ADDRESS+LENGTH of further memory" },
 ];
 
 /// The only kernel of a program.
@@ -181,6 +184,10 @@ fn configure(options: &[MachineOption]) -> Result<(Config, Launch), (usize, Stri
                 let bytes = bytes.filter(|bytes| (16..=MOST_RAM).contains(bytes));
                 launch.ram = bytes
                     .ok_or_else(|| (index, format!("`ram` is a number from 16 to {MOST_RAM}")))?;
+            }
+            "map" => {
+                let ranges = address_ranges(&value).map_err(|why| (index, why))?;
+                launch.map.extend(ranges.into_iter().map(|r| (r.start, r.length)));
             }
             name => {
                 let name = shortened(name);

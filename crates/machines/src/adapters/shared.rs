@@ -27,6 +27,28 @@ macro_rules! named {
 
 pub(super) use named;
 
+/// Some bytes from an address on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AddressRange {
+    pub(super) start: u64,
+    pub(super) length: u64,
+}
+
+/// Parses ranges `ADDRESS+LENGTH` with commas between them.
+pub(super) fn address_ranges(text: &str) -> Result<Vec<AddressRange>, String> {
+    let number = |text: &str| match text.trim().strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.trim().parse().ok(),
+    };
+    let range = |item: &str| {
+        let (start, length) = item.split_once('+')?;
+        Some(AddressRange { start: number(start)?, length: number(length)? })
+    };
+    let each =
+        text.split(',').map(|item| range(item).ok_or(format!("`{item}` is not ADDRESS+LENGTH")));
+    each.collect()
+}
+
 /// Returns diagnostics with a single error, without a location.
 pub(super) fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
     one(Diagnostic::error(code, message))

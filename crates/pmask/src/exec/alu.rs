@@ -40,7 +40,7 @@ pub(crate) fn alu(op: Alu, a: u64, b: u64) -> u64 {
     }
 }
 
-/// Zba and Zbb.
+/// Zba, Zbb, Zbc and Zbs.
 fn bits(op: Alu, a: u64, b: u64) -> u64 {
     let low = u32::extend(a);
     match op {
@@ -70,7 +70,20 @@ fn bits(op: Alu, a: u64, b: u64) -> u64 {
         Alu::OrcB => {
             u64::from_le_bytes(a.to_le_bytes().map(|byte| if byte == 0 { 0 } else { 0xff }))
         }
+        Alu::Bclr => a & !(1 << (b & 63)),
+        Alu::Bext => a >> (b & 63) & 1,
+        Alu::Binv => a ^ 1 << (b & 63),
+        Alu::Bset => a | 1 << (b & 63),
+        Alu::Clmul => carry_less_product(a, b) as u64,
+        Alu::ClmulH => (carry_less_product(a, b) >> 64) as u64,
+        Alu::ClmulR => (carry_less_product(a, b) >> 63) as u64,
         // The others are in `alu`.
         _ => a.swap_bytes(),
     }
+}
+
+/// The product of two polynomials over GF(2), whose coefficients are the bits of the values.
+fn carry_less_product(a: u64, b: u64) -> u128 {
+    let terms = (0..u64::BITS).filter(|i| b >> i & 1 != 0);
+    terms.fold(0, |product, i| product ^ u128::from(a) << i)
 }

@@ -2,8 +2,10 @@
 //! pseudo-instructions.
 
 use crate::common::{ends, finish, outcome, program, traps};
+use pmask::machine::LaunchError;
+use pmask::program::Segment;
 use pmask::run::{End, run};
-use pmask::{Config, Launch, Pmask};
+use pmask::{Config, Launch, Pmask, Program};
 use simt::slots::SlotCause;
 
 #[test]
@@ -194,4 +196,33 @@ fn insn_lines() {
     ] {
         assert_eq!(pmask::asm::insn_line(word), line);
     }
+}
+
+/// A stack behind a segment outside main memory, as C libraries lay it out, and further memory.
+#[test]
+fn memory_outside_main_memory() {
+    let text = "_start: li t0, 0x20001ff8\nsd t0, 0(t0)\nli a7, 93\nli a0, 7\necall\n";
+    let outside = Segment { address: 0x2000_0010, bytes: vec![1], size: 24 };
+    let mut program = program(text);
+    program.segments.push(outside);
+    let end = |program: &Program, map: &[(u64, u64)]| {
+        let launch = Launch { map: map.to_vec(), ..Launch::default() };
+        run(&Pmask::default(), program, launch, 100).map(|outcome| outcome.end)
+    };
+    let faults = |end: Result<End, LaunchError>| matches!(end, Ok(End::Fault(_)));
+    let good = |end: Result<End, LaunchError>| matches!(end, Ok(End::Exit(7)));
+    assert!(faults(end(&program, &[])));
+    assert!(good(end(&program, &[(0x2000_1000, 0x1000)])));
+    assert!(good(end(&program, &[(0x1fff_0000, 0x2_0000), (0x2000_1ff8, 8)])));
+    assert!(faults(end(&program, &[(0x2000_2000, 0x1000)])));
+    let wrong = end(&program, &[(u64::MAX, 2)]);
+    assert!(matches!(wrong, Err(LaunchError::Range { address: u64::MAX, size: 2 })));
+
+    program.symbols.insert("__stack".to_owned(), 0x2000_2000);
+    assert!(good(end(&program, &[])));
+    program.symbols.insert("__stack".to_owned(), 0x2000_1ff0);
+    assert!(faults(end(&program, &[])));
+    // Too far from any segment.
+    program.symbols.insert("__stack".to_owned(), 0x6000_0000);
+    assert!(faults(end(&program, &[])));
 }

@@ -3,7 +3,7 @@
 use ::linx::{Inactive, OPTIONS, Options, Region};
 use inputs::elem::shortened;
 
-use super::super::shared::{option_text, problem};
+use super::super::shared::{AddressRange, address_ranges, option_text, problem};
 use super::program::LinxProgram;
 use crate::interface::Named;
 use crate::launch::{LaunchProblem, LaunchRequest, Subject};
@@ -74,32 +74,11 @@ pub(super) const RUN_OPTIONS: [Named; 7] = [
     },
 ];
 
-/// A range of addresses that is mapped when a trap reports an address in it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
-    pub(super) start: u64,
-    pub(super) length: u64,
-}
-
-fn ranges(text: &str) -> Result<Vec<Range>, String> {
-    let number = |text: &str| match text.trim().strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).ok(),
-        None => text.trim().parse().ok(),
-    };
-    let range = |item: &str| {
-        let (start, length) = item.split_once('+')?;
-        Some(Range { start: number(start)?, length: number(length)? })
-    };
-    let each =
-        text.split(',').map(|item| range(item).ok_or(format!("`{item}` is not ADDRESS+LENGTH")));
-    each.collect()
-}
-
 /// The parsed options of a launch.
 pub(super) struct Choices {
     pub(super) machine: Options,
-    /// Ranges of the option `map`.
-    pub(super) mapped: Vec<Range>,
+    /// Ranges of the option `map`, which are mapped when a trap reports an address in them.
+    pub(super) mapped: Vec<AddressRange>,
     pub(super) entry: Option<u64>,
     /// Words of the command line.
     pub(super) command: Vec<String>,
@@ -123,7 +102,7 @@ pub(super) fn configure(
         let value = option_text(option);
         let refuse = |why: String| problem(Subject::Option(index), why);
         match &*shortened(&option.key.value) {
-            "map" => choices.mapped.extend(ranges(&value).map_err(refuse)?),
+            "map" => choices.mapped.extend(address_ranges(&value).map_err(refuse)?),
             "entry" => choices.entry = Some(program.place(&value).map_err(refuse)?),
             "tile-ops" => program.read_with(&value).map_err(refuse)?,
             // A program in codec B does not load, so it never gets here.
