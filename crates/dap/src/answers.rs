@@ -16,6 +16,8 @@ const LANES: u64 = 1024;
 const GROUPS: u64 = 1024;
 /// Most threads that are listed.
 const MOST_THREADS: usize = 4096;
+/// Most instructions of one answer.
+const MOST_INSTRUCTIONS: u64 = 1 << 16;
 /// Most bytes of one read.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -24,6 +26,8 @@ const MOST_BYTES: u64 = 1 << 20;
 pub(crate) enum Reference {
     /// Registers of a frame: of the lane, or of its warp.
     Registers(FramePlace, RegisterOwner),
+    /// Variables of the source.
+    Variables(FramePlace),
     /// The kernel's parameters.
     Parameters(FramePlace),
     /// What the lanes of a warp do.
@@ -48,6 +52,8 @@ pub(crate) fn capabilities() -> Value {
         "supportsSteppingGranularity": true,
         "supportsSetVariable": true,
         "supportsDataBreakpoints": true,
+        "supportsDisassembleRequest": true,
+        "supportsInstructionBreakpoints": true,
         "supportsReadMemoryRequest": true,
         "supportsWriteMemoryRequest": true,
         "supportsTerminateRequest": true,
@@ -57,12 +63,13 @@ pub(crate) fn capabilities() -> Value {
 }
 
 /// Events that can be caught.
-pub(crate) const FILTERS: [(&str, &str); 5] = [
+pub(crate) const FILTERS: [(&str, &str); 6] = [
     ("split", "Lanes part"),
     ("merge", "Lanes meet"),
     ("arrive", "Lanes arrive at a barrier"),
     ("release", "A barrier releases lanes"),
     ("block", "A block begins"),
+    ("race", "Accesses race"),
 ];
 
 /// The identity of a lane's thread.
@@ -177,16 +184,19 @@ impl Adapter {
     }
 
     /// What there is to see of a frame.
-    pub(crate) fn scopes(&mut self, arguments: &Value) -> Option<Value> {
+    pub(crate) fn scopes(&mut self, session: &Session<'_>, arguments: &Value) -> Option<Value> {
         let at = self.frame_of(arguments.get("frameId")?.as_u64()?)?;
         let scopes = [
+            ("Variables", "locals", Reference::Variables(at)),
             ("Registers", "registers", Reference::Registers(at, RegisterOwner::Lane)),
             ("Registers of the warp", "registers", Reference::Registers(at, RegisterOwner::Group)),
             ("Parameters", "arguments", Reference::Parameters(at)),
             ("Lanes", "locals", Reference::Lanes(at.group)),
             ("Mechanism", "locals", Reference::Mechanism(at.group)),
         ];
-        let scope = |(name, hint, reference)| {
+        // Programs without debug information have no such variables.
+        let hidden = usize::from(session.look().code().variables.is_empty());
+        let scope = |&(name, hint, reference): &(&str, &str, Reference)| {
             let number = self.reference(reference);
             json!({
                 "name": name,
@@ -195,7 +205,8 @@ impl Adapter {
                 "expensive": false,
             })
         };
-        Some(json!({"scopes": scopes.map(scope)}))
+        let scopes: Vec<Value> = scopes[hidden..].iter().map(scope).collect();
+        Some(json!({"scopes": scopes}))
     }
 
     /// What a reference stands for.
@@ -232,6 +243,15 @@ impl Adapter {
                     plain(&format!("lane {lane}"), shown)
                 };
                 lanes.map(value).collect()
+            }
+            Reference::Variables(at) => {
+                let variable = |variable: debug::ShownVariable| {
+                    let mut shown = plain(&variable.name, variable.value);
+                    shown["type"] = variable.ty.into();
+                    shown["evaluateName"] = variable.name.into();
+                    shown
+                };
+                debug::variables(look, at).into_iter().map(variable).collect()
             }
             Reference::Parameters(at) => {
                 let parameter = |parameter: &debug::Parameter| {
@@ -280,11 +300,46 @@ impl Adapter {
     /// The frame and name of a register among the variables of a reference.
     pub(crate) fn frame_of_reference(&self, number: u64) -> Option<FramePlace> {
         match self.references.get((number as usize).checked_sub(1)?)? {
-            Reference::Registers(at, _) | Reference::Parameters(at) => Some(*at),
-            Reference::Across(at, _) => Some(*at),
+            Reference::Registers(at, _)
+            | Reference::Variables(at)
+            | Reference::Parameters(at)
+            | Reference::Across(at, _) => Some(*at),
             Reference::Lanes(_) | Reference::Mechanism(_) => None,
         }
     }
+}
+
+/// Instructions around an address: as many as are asked for, with empty ones where there are none.
+pub(crate) fn disassembly(session: &Session<'_>, arguments: &Value) -> Result<Value, String> {
+    let (address, _) = address(arguments)?;
+    let offset = arguments["instructionOffset"].as_i64().unwrap_or(0);
+    let count = arguments["instructionCount"].as_u64().unwrap_or(0).min(MOST_INSTRUCTIONS);
+    let code = session.look().code();
+    let all = code.instructions();
+    let first = all.partition_point(|instruction| instruction.pc.0 < address) as i64;
+    let first = first.saturating_add(offset);
+    let row = |index: i64| {
+        let found = usize::try_from(index).ok().and_then(|index| all.get(index));
+        let Some(found) = found else {
+            let place = all.last().map_or(0, |last| last.pc.0).wrapping_add_signed(index);
+            let text = "no instruction";
+            let hint = "invalid";
+            let place = format!("{place:#x}");
+            return json!({"address": place, "instruction": text, "presentationHint": hint});
+        };
+        let mut shown =
+            json!({"address": format!("{:#x}", found.pc.0), "instruction": &*found.text});
+        let symbol = code.function(found.pc).filter(|function| function.entry == found.pc);
+        if let Some(function) = symbol {
+            shown["symbol"] = function.name.as_str().into();
+        }
+        if let Some(line) = found.line {
+            shown["line"] = line.into();
+        }
+        shown
+    };
+    let rows: Vec<Value> = (0..count as i64).map(|i| row(first.saturating_add(i))).collect();
+    Ok(json!({"instructions": rows}))
 }
 
 /// Reads global memory.

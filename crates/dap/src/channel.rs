@@ -21,18 +21,18 @@ pub(crate) struct Request {
 }
 
 /// The connection to a client.
-pub(crate) struct Channel {
+pub(crate) struct Channel<'w> {
     requests: Receiver<Request>,
-    output: Box<dyn Write>,
+    output: Box<dyn Write + 'w>,
     sequence: u64,
 }
 
-impl Channel {
+impl<'w> Channel<'w> {
     /// Reads requests on a thread of its own, which ends with the input. Those that interrupt what
     /// runs set the flag when they come.
     pub(crate) fn new(
         input: impl Read + Send + 'static,
-        output: impl Write + 'static,
+        output: impl Write + 'w,
         interrupt: Arc<AtomicBool>,
     ) -> Self {
         let (sender, requests) = channel();
@@ -52,6 +52,11 @@ impl Channel {
             interrupt.store(true, Ordering::Relaxed);
         });
         Self { requests, output: Box::new(output), sequence: 0 }
+    }
+
+    /// Reads nothing.
+    pub(crate) fn answering(output: impl Write + 'w) -> Self {
+        Self { requests: channel().1, output: Box::new(output), sequence: 0 }
     }
 
     /// Waits for a request; none when the client has gone.
@@ -104,7 +109,7 @@ impl Channel {
 }
 
 /// Reads the JSON of a message; none at the end of the input, or when it is no message.
-fn read(input: &mut impl BufRead) -> Option<Value> {
+pub(crate) fn read(input: &mut impl BufRead) -> Option<Value> {
     let mut length = None;
     loop {
         let mut line = Vec::new();
@@ -130,7 +135,7 @@ fn read(input: &mut impl BufRead) -> Option<Value> {
 }
 
 /// The request in a message, if it is one.
-fn request(message: &Value) -> Option<Request> {
+pub(crate) fn request(message: &Value) -> Option<Request> {
     let text = |name: &str| message.get(name).and_then(Value::as_str);
     (text("type") == Some("request")).then_some(())?;
     Some(Request {

@@ -52,9 +52,23 @@ pub struct Launch {
     pub program_lines: bool,
 }
 
+/// Tells a client that it is not served, and why, in answer to its first request.
+///
+/// # Errors
+/// If the connection fails.
+pub fn turn_away(stream: impl Read + Write, why: &str) -> io::Result<()> {
+    let mut stream = io::BufReader::new(stream);
+    let request = channel::read(&mut stream).and_then(|message| channel::request(&message));
+    let mut channel = Channel::answering(stream.into_inner());
+    if let Some(request) = request {
+        channel.refuse(&request, why)?;
+    }
+    channel.event("terminated", json!({}))
+}
+
 /// An adapter that serves one client.
 pub struct Adapter {
-    channel: Channel,
+    channel: Channel<'static>,
     debugger: Debugger,
     launch: Launch,
     /// The request that is answered when the launch has begun.

@@ -79,6 +79,29 @@ impl Adapter {
         json!({"breakpoints": out})
     }
 
+    /// Breakpoints on instructions.
+    pub(crate) fn set_instructions(
+        &mut self,
+        session: &mut Session<'_>,
+        arguments: &Value,
+    ) -> Value {
+        const KIND: &str = "\0instructions";
+        self.replace(session, KIND);
+        let wanted = arguments["breakpoints"].as_array().cloned().unwrap_or_default();
+        let mut out = Vec::new();
+        for point in &wanted {
+            let at = json!({
+                "memoryReference": point["instructionReference"],
+                "offset": point["offset"],
+            });
+            out.push(match crate::answers::address(&at) {
+                Ok((address, _)) => self.add(session, (KIND, &format!("*{address:#x}")), point),
+                Err(message) => json!({"verified": false, "message": message}),
+            });
+        }
+        json!({"breakpoints": out})
+    }
+
     /// Events that stop.
     pub(crate) fn set_events(&mut self, session: &mut Session<'_>, arguments: &Value) -> Value {
         const KIND: &str = "\0events";

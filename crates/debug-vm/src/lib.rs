@@ -6,6 +6,7 @@
 //! (`companion`); races and differences from other mechanisms are found by searches (`search`).
 
 mod companion;
+mod dwarf;
 mod search;
 
 use std::sync::Arc;
@@ -138,6 +139,10 @@ fn code<const N: usize>(kernel: &Kernel<'_, N>) -> Code {
         }
     }
     code.parameters = parameters(kernel);
+    if let Some(text) = kernel.text {
+        let spans: Vec<_> = kernel.places.iter().map(|place| place.span).collect();
+        code.variables = dwarf::variables(text, &spans);
+    }
     code
 }
 

@@ -147,9 +147,13 @@ impl<R: BufRead, W: Write> Console<R, W> {
     /// Serves one launch; none when input or output has ended.
     fn serve(&mut self, session: &mut Session<'_>) -> Option<After> {
         self.write(&summary(session))?;
-        match self.at.reach(session) {
+        let (reached, shows) = match session.reopen() {
+            Some(reopened) => (reopened, true),
+            None => (self.at.reach(session), self.at != At::Start),
+        };
+        match reached {
             Ok(false) => return Some(After::Run),
-            Ok(true) if self.at != At::Start => {
+            Ok(true) if shows => {
                 let text = crate::commands::stopped(session);
                 self.write(&text)?;
             }
@@ -176,6 +180,7 @@ impl<R: BufRead, W: Write> Client for Console<R, W> {
         let mut session = Session::new(&mut debugger, target);
         let after = self.serve(&mut session);
         let ended = session.look().end().is_some_and(|end| end.kind == EndKind::Done);
+        session.keep_record();
         self.debugger = debugger;
         after.unwrap_or(if ended { After::Run } else { After::Stop })
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use places::Source;
 use simt::Pc;
 
+use crate::variables::Variable;
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
@@ -61,6 +63,8 @@ pub struct Code {
     pub parameters: Vec<Parameter>,
     /// Labels with their places.
     pub labels: Vec<(String, Pc)>,
+    /// Variables of the source, if the program has debug information; outer scopes first.
+    pub variables: Vec<Variable>,
     instructions: Vec<Instruction>,
     functions: Vec<Function>,
 }
@@ -86,8 +90,8 @@ impl Code {
         instructions.sort_by_key(|i| i.pc);
         functions.sort_by_key(|f| f.entry);
         let (name, text) = (name.into(), text.into());
-        let (parameters, labels) = Default::default();
-        Self { name, text, parameters, labels, instructions, functions }
+        let (parameters, labels, variables) = Default::default();
+        Self { name, text, parameters, labels, variables, instructions, functions }
     }
 
     /// Returns all instructions in order of their places.

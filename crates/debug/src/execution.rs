@@ -537,6 +537,10 @@ impl<M: Inspect<N>, const N: usize> Look for Execution<'_, M, N> {
         self.machine.variables(self.program, &self.state)
     }
 
+    fn frame_variables(&self, at: FramePlace) -> Vec<VariableView> {
+        self.machine.frame_variables(self.program, &self.state, at)
+    }
+
     fn allocations(&self) -> Vec<(Arc<str>, u64, u64)> {
         let regions = self.machine.memory(&self.state).regions().iter();
         let live = regions.filter(|region| region.is_live());

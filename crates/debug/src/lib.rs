@@ -17,9 +17,11 @@ mod commands;
 mod companion;
 mod execution;
 mod expr;
+mod recording;
 mod session;
 mod target;
 mod timeline;
+mod variables;
 mod watcher;
 
 pub use client::{After, At, Client, Console};
@@ -28,6 +30,7 @@ pub use commands::{Reply, stopped, summary};
 pub use companion::{Ahead, Companion, Found, Goal, Search, Searcher, Segment};
 pub use execution::{Execution, Explain};
 pub use expr::{Expr, ExprError, Type as WatchedType, Value};
+pub use recording::{Change, LanePlace, LaunchRecord};
 pub use session::breakpoint::{Breakpoint, Catch, Location, What, locate};
 pub use session::motion::{Direction, Reason, Step, StopReport};
 pub use session::writers::{Dependence, Writer, Written};
@@ -36,3 +39,4 @@ pub use target::{
     AccessWatch, Accessed, Before, BranchView, Changed, End, EndKind, Event, Issued, Judge, Lanes,
     Look, Memory, Merge, RegisterWatch, Stopped, Stops, Target, TargetError,
 };
+pub use variables::{Home, Shape, ShownVariable, Variable, VariableType, variables};

@@ -104,6 +104,8 @@ pub trait Look {
     fn effects(&self, pc: Pc) -> Option<Effects>;
     /// The program's variables.
     fn variables(&self) -> Vec<VariableView>;
+    /// The variables of a frame in the thread's local memory.
+    fn frame_variables(&self, at: FramePlace) -> Vec<VariableView>;
     /// Allocations of global memory: name, first address, length.
     fn allocations(&self) -> Vec<(Arc<str>, u64, u64)>;
     /// The length of shared, local or parameter memory of a thread.

@@ -245,6 +245,7 @@ impl Remote {
                     lanes.into_iter().map(row).collect()
                 }),
                 "registers" => Ok(registers(session)),
+                "variables" => Ok(variables(session)),
                 "memory" => memory(session, &text),
                 _ => {
                     let reply = session.command(&text);
@@ -313,6 +314,15 @@ fn registers(session: &Session<'_>) -> Json {
         Some(json!([&*register.name, value.to_string()]))
     };
     session.registers().iter().filter_map(value).collect()
+}
+
+/// Variables of the source: name, type, value as text, and as a number where it is one.
+fn variables(session: &Session<'_>) -> Json {
+    let shown = |variable: ::debug::ShownVariable| {
+        let value = session.evaluate(&variable.name).ok().map(|(value, _)| number(value));
+        json!([variable.name, variable.ty, variable.value, value])
+    };
+    ::debug::variables(session.look(), session.focus()).into_iter().map(shown).collect()
 }
 
 /// Bytes of global memory, in hexadecimal: `ADDRESS LENGTH`.

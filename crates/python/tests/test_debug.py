@@ -1,5 +1,6 @@
 """The debugger as an object."""
 
+import pathlib
 import threading
 
 import numpy as np
@@ -97,3 +98,30 @@ def test_errors_and_ends(session):
     before = threading.active_count()
     del session
     assert threading.active_count() == before
+
+
+def test_the_example_of_the_documentation(capsys, monkeypatch):
+    docs = pathlib.Path(__file__).parents[3] / "docs" / "debugger.md"
+    if not docs.exists():
+        pytest.skip("the package stands alone")
+    code = docs.read_text().split("## In Python", 1)[1].split("```python\n", 1)[1].split("```", 1)[0]
+    monkeypatch.chdir(docs.parents[1])
+    exec(compile(code, str(docs), "exec"), {})
+    said = capsys.readouterr().out.splitlines()
+    # Two lines for each of many splits: positions grow.
+    splits = [int(line.split()[0]) for line in said if "lanes part" in line]
+    assert len(splits) > 10 and splits == sorted(splits)
+    assert "{" in said[-1] and "%" in said[-1]
+
+
+def test_variables_of_the_source():
+    source = pathlib.Path(__file__).parents[3] / "crates" / "filetests" / "tests" / "debug" / "locals.ptx"
+    if not source.exists():
+        pytest.skip("the package stands alone")
+    with simtlab.debug(source.read_text(), "k", 1, 32, [np.zeros(32, np.float32), 20]) as session:
+        session.breakpoint("k.cu:11", "i == 3 && j == 2")
+        session.run()
+        variables = session.variables()
+        assert (variables["i"], variables["j"], variables["step"]) == (3, 2, 3.5)
+        assert variables["p"] == "{a = 3, b = 1.5}"
+        assert session.value("p.b + step") == 5.0

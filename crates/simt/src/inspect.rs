@@ -256,6 +256,16 @@ pub trait Inspect<const N: usize = 1>: Machine<N> {
         Vec::new()
     }
 
+    /// The variables of a frame, which lie in the thread's local memory.
+    fn frame_variables(
+        &self,
+        _program: &Self::Program,
+        _state: &Self::State,
+        _at: FramePlace,
+    ) -> Vec<VariableView> {
+        Vec::new()
+    }
+
     /// What the program has printed so far.
     fn output<'s>(&self, _state: &'s Self::State) -> &'s [u8] {
         &[]

@@ -121,9 +121,13 @@ impl Screen {
 
     fn serve(&mut self, session: &mut Session<'_>) -> io::Result<After> {
         self.say(&debug::summary(session));
-        match self.at.reach(session) {
+        let (reached, shows) = match session.reopen() {
+            Some(reopened) => (reopened, true),
+            None => (self.at.reach(session), self.at != At::Start),
+        };
+        match reached {
             Ok(false) => return Ok(After::Run),
-            Ok(true) if self.at != At::Start => self.say(&debug::stopped(session)),
+            Ok(true) if shows => self.say(&debug::stopped(session)),
             Ok(true) => {}
             Err(error) => self.say(&format!("error: {error}")),
         }
@@ -164,6 +168,7 @@ impl Client for Screen {
         let after = self.serve(&mut session);
         let ended = session.look().end().is_some_and(|end| end.kind == EndKind::Done);
         let after = after.unwrap_or(if ended { After::Run } else { After::Stop });
+        session.keep_record();
         self.debugger = debugger;
         after
     }

@@ -170,6 +170,35 @@ impl<const N: usize> Inspect<N> for Engine<N> {
         here.into_iter().chain(callers.map(|frame| frame.return_to)).collect()
     }
 
+    fn frame_variables(
+        &self,
+        program: &Program,
+        state: &State<N>,
+        at: FramePlace,
+    ) -> Vec<VariableView> {
+        let pcs = self.frames(program, state, at);
+        let (Some((cta, group)), Some(pc)) =
+            (group_at(state, at.group), pcs.get(at.frame as usize))
+        else {
+            return Vec::new();
+        };
+        let thread = group.thread(at.lane as usize);
+        let (stack, frame) = (&cta.frames.stack[thread], at.frame as usize);
+        // Calls return behind themselves.
+        let (base, pc) = match stack.len().checked_sub(frame).and_then(|i| stack.get(i)) {
+            Some(caller) => (caller.local.0, Pc(pc.0.saturating_sub(1))),
+            None => (cta.frames.local[thread].0, *pc),
+        };
+        let Some(function) = function_at(program, pc) else { return Vec::new() };
+        let view = |local: &ir::module::LocalVar| VariableView {
+            name: local.name.as_str().into(),
+            space: Space::Local,
+            address: u64::from(base) + u64::from(local.offset),
+            bytes: local.size.into(),
+        };
+        function.locals.iter().map(view).collect()
+    }
+
     fn mechanism(&self, state: &State<N>, group: GroupId) -> Vec<MechanismRow<N>> {
         let mut rows = Vec::new();
         if let Some((_, group)) = group_at(state, group) {

@@ -35,6 +35,10 @@ pub(crate) struct Debug {
     /// Serve GDB at this address instead of reading commands, for launches of the machine pmask
     #[arg(long, value_name = "[HOST]:PORT", conflicts_with_all = ["script", "at"])]
     pub(crate) gdb: Option<String>,
+    /// Write a recording when the session ends: the inputs, where the launches stand and what was
+    /// changed. `simtlab debug FILE` opens it at the same issue, on any computer
+    #[arg(long, value_name = "FILE.json", conflicts_with = "gdb")]
+    pub(crate) record: Option<PathBuf>,
     /// Memory that snapshots may take, in MiB
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) memory: Option<u32>,

@@ -7,6 +7,7 @@ use study::divergence::{self, Comparison, Plan};
 use study::html::{self, PageData};
 use study::machines::MachineComparison;
 
+use super::recording::Recording;
 use super::target::{Ready, ready, writable, write};
 use crate::args::Compare;
 use crate::out::{Exit, Out};
@@ -161,7 +162,14 @@ fn run(
     let reports = Reports {
         text: &|| divergence::to_text(&comparison),
         json: &|| divergence::to_json(&comparison),
-        html: &|| html::to_html(&comparison, &PageData::of(&job, &comparison)),
+        html: &|| {
+            let page = html::to_html(&comparison, &PageData::of(&job, &comparison));
+            // A page whose inputs are too large has no recording.
+            match Recording::of(&args.target, (None, None)) {
+                Ok(recording) => recording.put_into(&page),
+                Err(_) => page,
+            }
+        },
     };
     places.print(&reports, out)?;
     Ok(Some(comparison))

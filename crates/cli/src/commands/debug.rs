@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::dap::Adapter;
-use ::debug::{At, Client, Console};
+use ::debug::{At, Client, Console, LaunchRecord};
 use clap::Parser as _;
 use inputs::file::read_input;
 use isa::{Diagnostic, Diagnostics, SourceMap};
@@ -15,6 +15,7 @@ use lab::run::{Job, Report, Verdict};
 use lab::show;
 use machines::{DebuggedMonitor, LaunchMonitor, Progress, Unmonitored};
 
+use super::recording::{Recording, Unpacked};
 use super::run::{Words, files, prepare, print};
 use super::target::one;
 use crate::args::debug::{Attach, Dap, Debug};
@@ -24,8 +25,48 @@ use crate::out::{Exit, Out};
 /// Longest script in bytes.
 const MOST_SCRIPT: u64 = 16 << 20;
 
-/// Debugs the launches of a program or a launch file.
+/// Debugs the launches of a program, a launch file or a recording.
 pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
+    let opened = match Recording::read(&args.target.subject.path) {
+        Ok(None) => return session(args, Vec::new(), out),
+        Ok(Some(recording)) => open(args, &recording),
+        Err(error) => Err(error),
+    };
+    match opened {
+        Ok((args, launches, _folder)) => session(&args, launches, out),
+        Err(error) => {
+            let path = args.target.subject.path.display();
+            let message = format!("{path} cannot be opened: {error}");
+            super::refuse(&Diagnostic::error("cli::recording", message), &SourceMap::new(), out)
+        }
+    }
+}
+
+/// The arguments and launches of a recording, with the folder that holds its files.
+fn open(
+    args: &Debug,
+    recording: &Recording,
+) -> Result<(Debug, Vec<LaunchRecord>, Unpacked), String> {
+    let folder = Unpacked::new().map_err(|error| error.to_string())?;
+    let words = recording.unpack(folder.path()).map_err(|error| error.to_string())?;
+    let words = ["simtlab".to_owned(), "debug".to_owned()].into_iter().chain(words);
+    let parsed = Args::try_parse_from(words).map_err(|error| error.to_string())?;
+    let Command::Debug(recorded) = parsed.command else {
+        return Err("it is not of a run".to_owned());
+    };
+    let mut own = *recorded;
+    // Where it stood holds for the recorded settings alone.
+    let other = args.mechanism.is_some() || args.warp_size.is_some() || args.at.is_some();
+    let launches = if other { Vec::new() } else { recording.launches.clone() };
+    own.mechanism = args.mechanism.clone().or(own.mechanism);
+    own.warp_size = args.warp_size.clone().or(own.warp_size);
+    (own.at, own.script, own.plain) = (args.at.clone(), args.script.clone(), args.plain);
+    (own.gdb, own.record, own.memory) = (args.gdb.clone(), args.record.clone(), args.memory);
+    Ok((own, launches, folder))
+}
+
+/// Debugs the launches of a program or a launch file, which may stand where a recording has them.
+fn session(args: &Debug, reopened: Vec<LaunchRecord>, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let ready =
         ready(args, &mut sources).and_then(|job| Ok((job, script(args.script.as_deref())?)));
@@ -41,19 +82,43 @@ pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
     }
     let terminal = args.script.is_none() && std::io::stdin().is_terminal();
     if terminal && !args.plain && std::io::stdout().is_terminal() {
-        return screen(args, &job, &sources, out);
+        return screen((args, reopened), &job, &sources, out);
     }
     let mut console = Console::new(input, std::io::stdout());
     console.echo = !terminal;
     console.prompt = terminal;
     console.at = args.at.as_deref().map(At::parse).unwrap_or_default();
     console.debugger.budget = args.memory.map(|mib| mib as usize * (1 << 20));
+    console.debugger.reopened = reopened.into();
     let flag = console.debugger.interrupt();
-    run(&job, &mut console, &flag, &sources, out)
+    let exit = run(&job, &mut console, &flag, &sources, out);
+    record(args, console.debugger.records, exit, out)
+}
+
+/// Writes the recording, if one was asked for.
+fn record(args: &Debug, launches: Vec<LaunchRecord>, exit: Exit, out: &mut Out) -> Exit {
+    let Some(path) = &args.record else { return exit };
+    let settings = (args.mechanism.as_deref(), args.warp_size.as_deref());
+    let written = Recording::of(&args.target, settings).and_then(|mut recording| {
+        recording.launches = launches;
+        std::fs::write(path, recording.to_json()).map_err(|error| error.to_string())
+    });
+    match written {
+        Ok(()) => exit,
+        Err(error) => {
+            let message = format!("{} cannot be written: {error}", path.display());
+            super::refuse(&Diagnostic::error("cli::output", message), &SourceMap::new(), out)
+        }
+    }
 }
 
 /// Shows launches in the whole terminal.
-fn screen(args: &Debug, job: &Job, sources: &SourceMap, out: &mut Out) -> Exit {
+fn screen(
+    (args, reopened): (&Debug, Vec<LaunchRecord>),
+    job: &Job,
+    sources: &SourceMap,
+    out: &mut Out,
+) -> Exit {
     let mut screen = match tui::Screen::open() {
         Ok(screen) => screen,
         Err(error) => {
@@ -65,12 +130,15 @@ fn screen(args: &Debug, job: &Job, sources: &SourceMap, out: &mut Out) -> Exit {
     };
     screen.at = args.at.as_deref().map(At::parse).unwrap_or_default();
     screen.debugger.budget = args.memory.map(|mib| mib as usize * (1 << 20));
+    screen.debugger.reopened = reopened.into();
     screen.program = job.module_path().into();
     let flag = screen.debugger.interrupt();
     let report = launches(job, &mut screen, &flag);
+    let records = std::mem::take(&mut screen.debugger.records);
     // What is printed now goes to the terminal as it was.
     drop(screen);
-    tell(report, sources, out)
+    let exit = tell(report, sources, out);
+    record(args, records, exit, out)
 }
 
 /// Debugs launches of another process.
@@ -174,6 +242,13 @@ fn accept(port: u16, out: &mut Out) -> std::io::Result<Adapter> {
     out.note(&format!("waiting for an editor at {}\n", listener.local_addr()?));
     let (stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
+    // Ends with the process.
+    std::thread::spawn(move || {
+        for other in listener.incoming().flatten() {
+            // It is turned away, whether it hears why or not.
+            let _ = ::dap::turn_away(other, "another editor is served");
+        }
+    });
     Ok(Adapter::new(stream.try_clone()?, stream))
 }
 

@@ -14,6 +14,7 @@ mod lower;
 mod memory;
 mod predicate;
 mod ptxas;
+mod recording;
 mod run;
 mod study;
 mod sweep;

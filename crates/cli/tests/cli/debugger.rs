@@ -66,6 +66,110 @@ fn launches_are_first_shown_where_it_was_said() {
 }
 
 #[test]
+fn recordings_open_at_the_same_issue_elsewhere() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
+    let (here, there) = (folder.join("here"), folder.join("there"));
+    for folder in [&here, &there] {
+        std::fs::create_dir_all(folder).expect("a folder");
+    }
+    let program = here.join("loops.ptx");
+    std::fs::copy(data("loops.ptx"), &program).expect("copied");
+    let (file, program) = (here.join("r.json"), program.display().to_string());
+    let record = ["--record", &file.display().to_string()];
+    let args = [&[&*program], &LAUNCH[..], &record].concat();
+    let commands = "break 18\ncontinue\nfocus lane 2\nset %t@3 = 1\nstepi 4\ndigest\nwhere\nquit\n";
+    let (code, out, errors) = debug(&args, commands);
+    assert_eq!(code, Some(0), "{out}{errors}");
+    // On another computer the program is not there.
+    let moved = there.join("r.json");
+    std::fs::rename(&file, &moved).expect("moved");
+    std::fs::remove_file(&program).expect("removed");
+    let moved = moved.display().to_string();
+    let answers = |out: &str| {
+        let from = out.find("(simtlab) digest").expect("asked");
+        out[from..].to_owned()
+    };
+    let (code, again, errors) = debug(&[&moved], "digest\nwhere\nquit\n");
+    assert_eq!(code, Some(0), "{again}{errors}");
+    assert_eq!(answers(&again), answers(&out), "{again}");
+    let (_, again, _) = debug(&[&moved], "info branches\nbranch 0\nrewind 8\nprint %t@3\nquit\n");
+    assert!(again.contains("*1 from branch 0") && again.contains("%t@3 = 3"), "{again}");
+    // With other settings it begins at the start.
+    let (_, again, _) = debug(&[&moved, "--mechanism", "min-pc"], "where\nquit\n");
+    assert!(again.starts_with("kernel `k` under min-pc") && again.contains("line 9"), "{again}");
+    let text = std::fs::read_to_string(&moved).expect("text");
+    for (from, to, said) in [
+        ("set %t@3 = 1", "set %t@3 = 2", "is not the recorded one"),
+        ("\"loops.ptx\": {", "\"../loops.ptx\": {", "lies outside of the recording"),
+        ("\"simtlab_recording\": 1", "\"simtlab_recording\": 9", "version 9 of recordings"),
+        ("\"words\"", "\"letters\"", "the recording has no `words`"),
+        ("{", "", "cannot be opened"),
+    ] {
+        assert!(text.contains(from), "{from}: {text}");
+        let other = there.join("other.json");
+        std::fs::write(&other, text.replacen(from, to, 1)).expect("written");
+        let (_, out, errors) = debug(&[&other.display().to_string()], "quit\n");
+        assert!(out.contains(said) || errors.contains(said), "{said}: {out}{errors}");
+    }
+}
+
+#[test]
+fn pages_of_comparisons_contain_the_run() {
+    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("loops.html").display().to_string();
+    let file = data("loops.ptx").display().to_string();
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+    compare.args(["compare", &file]).args(LAUNCH).args(["--mechanisms", "ipdom,min-pc"]);
+    assert!(compare.args(["--html", &page]).status().expect("runs").success());
+    let (code, out, errors) = debug(&[&page, "--mechanism", "min-pc"], "stepi 3\nwhere\nquit\n");
+    assert_eq!(code, Some(0), "{out}{errors}");
+    assert!(out.starts_with("kernel `k` under min-pc, grid 1, block 4"), "{out}");
+    let other = Path::new(env!("CARGO_TARGET_TMPDIR")).join("other.html");
+    std::fs::write(&other, "<html></html>").expect("written");
+    let (code, _, errors) = debug(&[&other.display().to_string()], "");
+    assert!(code == Some(2) && errors.contains("contains no recording"), "{errors}");
+}
+
+/// A message of the Debug Adapter Protocol.
+fn message(stream: &mut impl std::io::Read) -> String {
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    stream.read_line(&mut line).expect("a header");
+    let length = line.trim().rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0usize);
+    let mut body = vec![0; 2 + length];
+    stream.read_exact(&mut body).expect("a body");
+    String::from_utf8_lossy(&body[2..]).into_owned()
+}
+
+#[test]
+fn a_second_editor_is_turned_away() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+        .args(["dap", "--port", "0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut errors = BufReader::new(server.stderr.take().expect("piped"));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("a line");
+    let address = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+    let request =
+        r#"{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"x"}}"#;
+    let request = format!("Content-Length: {}\r\n\r\n{request}", request.len());
+    let ask = || {
+        let mut stream = std::net::TcpStream::connect(&*address).expect("listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let said = message(&mut stream);
+        (stream, said)
+    };
+    let (first, said) = ask();
+    assert!(said.contains("\"success\":true"), "{said}");
+    let (_, said) = ask();
+    assert!(said.contains("another editor is served") && said.contains("false"), "{said}");
+    drop(first);
+    server.wait().expect("it ends");
+}
+
+#[test]
 fn binaries_are_shown_as_instructions() {
     let target = kernel("pmask/sieve");
     let (code, out, _) = debug(&[&target], "break print_number\ncontinue\nwho a0\nwhere\nquit\n");

@@ -152,6 +152,25 @@ fn a_session_with_steps_back() {
     assert_eq!(client.line(), 4);
     let frames = client.ask("stackTrace", json!({"threadId": lane}));
     let frame = frames["stackFrames"][0]["id"].clone();
+    let here = frames["stackFrames"][0]["instructionPointerReference"].clone();
+    let around = json!({"memoryReference": here, "instructionOffset": -4, "instructionCount": 8});
+    let around = client.ask("disassemble", around);
+    let rows = around["instructions"].as_array().expect("rows");
+    assert_eq!(rows.len(), 8);
+    assert_eq!((&rows[4]["address"], &rows[4]["line"]), (&here, &json!(4)));
+    assert_eq!(rows[4]["instruction"], "slt   p1, r2, r1");
+    assert_eq!(
+        (&rows[0]["presentationHint"], &rows[7]["presentationHint"]),
+        (&json!("invalid"), &json!("invalid"))
+    );
+    let points = json!({"breakpoints": [{"instructionReference": here}, {"instructionReference": "0x9999"}]});
+    let points = client.ask("setInstructionBreakpoints", points);
+    assert_eq!(points["breakpoints"][0]["verified"], true);
+    assert_eq!(points["breakpoints"][1]["verified"], false);
+    client.ask("setInstructionBreakpoints", json!({"breakpoints": []}));
+    // This machine has no check for races.
+    client.ask("setExceptionBreakpoints", json!({"filters": ["split", "day"]}));
+    client.ask("setExceptionBreakpoints", json!({"filters": []}));
     let scopes = client.ask("scopes", json!({"frameId": frame}));
     let registers = scopes["scopes"][0]["variablesReference"].clone();
     let variables = client.ask("variables", json!({"variablesReference": registers}));

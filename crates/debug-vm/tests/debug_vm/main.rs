@@ -2,4 +2,5 @@
 
 mod ahead;
 mod case;
+mod cost;
 mod search;

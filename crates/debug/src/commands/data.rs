@@ -12,6 +12,7 @@ use crate::session::breakpoint::number;
 use crate::session::writers::{Dependence, Written};
 use crate::session::{LookNames, Session, called_from};
 use crate::target::{Event, Lanes, Look, Memory, RegisterWatch, Stops};
+use crate::variables::variables as shown_variables;
 
 /// Lines that `list` shows.
 const LINES: u32 = 10;
@@ -285,6 +286,7 @@ pub(super) fn info(session: &mut Session<'_>, text: &str) -> Answer {
         "breakpoints" | "b" => points::listing(session),
         "line" => show::here(session),
         "shared" => shared(session)?,
+        "locals" => locals(session),
         "variables" => {
             let line = |v: &simt::inspect::VariableView| {
                 format!("{} {:#x}, {} bytes: {}\n", v.space.name(), v.address, v.bytes, v.name)
@@ -310,8 +312,8 @@ pub(super) fn info(session: &mut Session<'_>, text: &str) -> Answer {
         }
         "output" => String::from_utf8_lossy(&session.look().output()).into_owned(),
         _ => {
-            return Err("write info lanes, registers, mechanism, barriers, shared, variables, \
-                        allocations, breakpoints, branches, recording, output or line"
+            return Err("write info lanes, registers, locals, mechanism, barriers, shared, \
+                        variables, allocations, breakpoints, branches, recording, output or line"
                 .to_owned());
         }
     })
@@ -357,6 +359,27 @@ fn shared(session: &Session<'_>) -> Answer {
         let _ = writeln!(out, "and so on up to {bytes:#x}: `x /N shared[OFFSET]:TYPE` shows more");
     }
     Ok(out)
+}
+
+/// Variables of the source; without debug information the registers that the line uses.
+fn locals(session: &Session<'_>) -> String {
+    let (look, at) = (session.look(), session.focus());
+    let mut out = String::new();
+    for variable in shown_variables(look, at) {
+        let _ = writeln!(out, "{} {} = {}", variable.ty, variable.name, variable.value);
+    }
+    if !out.is_empty() || !look.code().variables.is_empty() {
+        return some(out, "variables of the source here");
+    }
+    let used = session.line_registers();
+    let names = session.registers();
+    for register in names.iter().filter(|register| used.contains(&register.index)) {
+        let _ = writeln!(out, "{:<10} {}", register.name, show::register(look, at, register));
+    }
+    if out.is_empty() {
+        return "the program has no debug information, and its line uses no registers\n".to_owned();
+    }
+    "the program has no debug information; registers of the line:\n".to_owned() + &out
 }
 
 fn branches(session: &Session<'_>) -> String {

@@ -125,7 +125,7 @@ static COMMANDS: &[Command] = &[
     command(&["history"], "REGISTER [N]", "its last values, with who wrote them", data::history),
     command(
         &["info", "i"],
-        "lanes|registers|mechanism|barriers|shared|variables|allocations|breakpoints|branches|\
+        "lanes|registers|locals|mechanism|barriers|shared|variables|allocations|breakpoints|branches|\
          recording|output|line",
         "the state",
         data::info,
@@ -184,8 +184,10 @@ impl Session<'_> {
         match command.does {
             Does::Leaves(after) => Reply { text: String::new(), after: Some(after) },
             Does::Answers(does) => {
-                let text =
-                    does(self, rest.trim()).unwrap_or_else(|error| format!("error: {error}\n"));
+                let change = self.change(name, line);
+                let answer = does(self, rest.trim());
+                self.changes.extend(change.filter(|_| answer.is_ok()));
+                let text = answer.unwrap_or_else(|error| format!("error: {error}\n"));
                 Reply { text, after: None }
             }
         }

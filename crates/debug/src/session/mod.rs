@@ -5,7 +5,7 @@ pub(crate) mod motion;
 pub(crate) mod writers;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,9 @@ use simt::memory::Space;
 use simt::observe::GroupId;
 
 use crate::expr::{Expr, Names, Type, Value};
+use crate::recording::{Change, LaunchRecord};
 use crate::target::{Look, Memory, Target};
+use crate::variables;
 use breakpoint::Breakpoint;
 
 /// Whose instructions steps count.
@@ -40,6 +42,10 @@ pub struct Debugger {
     pub follow: Follow,
     /// Bytes that snapshots may take, if not the default.
     pub budget: Option<usize>,
+    /// Launches that sessions have left ([`Session::keep_record`]).
+    pub records: Vec<LaunchRecord>,
+    /// Launches of a recording that is opened ([`Session::reopen`]).
+    pub reopened: VecDeque<LaunchRecord>,
     interrupt: Arc<AtomicBool>,
 }
 
@@ -66,6 +72,8 @@ pub struct Session<'s> {
     pub(crate) last: Option<motion::StopReport>,
     /// The line at which the next listing begins.
     pub(crate) listed: Option<u32>,
+    /// What the user has changed.
+    pub(crate) changes: Vec<Change>,
 }
 
 impl<'s> Session<'s> {
@@ -76,8 +84,8 @@ impl<'s> Session<'s> {
         if let Some(budget) = debugger.budget {
             target.set_budget(budget);
         }
-        let mut this =
-            Self { debugger, target, focus: FramePlace::default(), last: None, listed: None };
+        let (focus, changes) = (FramePlace::default(), Vec::new());
+        let mut this = Self { debugger, target, focus, last: None, listed: None, changes };
         this.resolve_points();
         this.refocus();
         this
@@ -183,6 +191,28 @@ impl<'s> Session<'s> {
             .unwrap_or_default()
     }
 
+    /// The registers that instructions of the present line read or write, each once.
+    #[must_use]
+    pub fn line_registers(&self) -> Vec<u32> {
+        let look = self.look();
+        let Some(pc) = self.place().map(|pc| called_from(self.focus, pc)) else {
+            return Vec::new();
+        };
+        let (code, line) = (look.code(), look.code().line(pc));
+        let function = code.function(pc).map(|function| function.entry);
+        let same = |pc: Pc| line.is_some() && code.line(pc) == line;
+        let own = |pc: Pc| code.function(pc).map(|function| function.entry) == function;
+        let places = code.instructions().iter().map(|instruction| instruction.pc);
+        let effects = places.filter(|&p| p == pc || same(p) && own(p));
+        let mut out: Vec<u32> = effects
+            .filter_map(|pc| look.effects(pc))
+            .flat_map(|effects| [effects.reads, effects.writes].concat())
+            .collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
     /// Parses and evaluates an expression for the lane in focus.
     ///
     /// # Errors
@@ -245,17 +275,28 @@ impl<'l> LookNames<'l> {
     /// The register of a name in a frame; the sigil may be left away where nothing else has the
     /// name.
     pub(crate) fn register(&self, name: &str, at: FramePlace) -> Option<Register> {
-        let frames = self.look.frames(FramePlace { frame: 0, ..at });
-        let pc = frames.get(at.frame as usize)?;
-        let registers = self.registers(called_from(at, *pc));
-        if let Some(exact) = registers.iter().find(|r| &*r.name == name) {
-            return Some(exact.clone());
+        if let Some(exact) = self.exact_register(name, at) {
+            return Some(exact);
         }
-        if self.address(name).is_some() || self.parameter(name).is_some() {
+        let other = self.address(name).is_some() || self.parameter(name).is_some();
+        if other || variables::number(self.look, name, at).is_some() {
             return None;
         }
+        let registers = self.registers_at(at)?;
         let plain = |r: &Register| r.name.strip_prefix('%').is_some_and(|plain| plain == name);
         registers.iter().find(|register| plain(register)).cloned()
+    }
+
+    /// The registers of a frame.
+    fn registers_at(&self, at: FramePlace) -> Option<Rc<[Register]>> {
+        let frames = self.look.frames(FramePlace { frame: 0, ..at });
+        let pc = frames.get(at.frame as usize)?;
+        Some(self.registers(called_from(at, *pc)))
+    }
+
+    /// The register of exactly this name in a frame.
+    pub(crate) fn exact_register(&self, name: &str, at: FramePlace) -> Option<Register> {
+        self.registers_at(at)?.iter().find(|register| &*register.name == name).cloned()
     }
 
     fn parameter(&self, name: &str) -> Option<&crate::code::Parameter> {
@@ -330,6 +371,9 @@ impl Names for LookNames<'_> {
                 _ => register.bits,
             };
             return Ok((value, Type::Unsigned(bits.next_power_of_two().clamp(1, 128))));
+        }
+        if let Some(found) = variables::number(self.look, name, at) {
+            return found;
         }
         if let Some(number) = self.number(name, at) {
             return Ok((number?.into(), Type::Unsigned(64)));

@@ -188,6 +188,10 @@ class DebugSession:
         """The registers of the frame in focus, as unsigned numbers."""
         return {name: int(value) for name, value in self._ask("registers")}
 
+    def variables(self) -> Dict[str, Union[Number, str]]:
+        """The variables of the source that are known at the place in focus: numbers, or text where they are none or have no place there."""
+        return {name: shown if value is None else _number(value) for name, _type, shown, value in self._ask("variables")}
+
     def memory(self, address: int, length: int) -> bytes:
         """Bytes of global memory."""
         return bytes.fromhex(self._ask("memory", f"{address} {length}"))
