@@ -191,7 +191,7 @@ impl Recording {
     /// # Errors
     /// Returns what is wrong with it; `Ok(None)` if it is neither.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, String> {
-        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        let extension = path.extension().map(std::ffi::OsStr::to_ascii_lowercase);
         let is = |name: &str| extension.as_ref().is_some_and(|extension| extension == name);
         if !path.is_file() || !(is("json") || is("html")) {
             return Ok(None);
