@@ -117,6 +117,13 @@ const fn switch(name: &'static str, about: &'static str) -> Setting {
 const PMASK: Backend = Backend {
     name: "pmask",
     settings: &[
+        GRID_X,
+        GRID_Y,
+        GRID_Z,
+        BLOCK_X,
+        BLOCK_Y,
+        BLOCK_Z,
+        SHARED,
         Setting {
             name: "lanes",
             about: "lanes of a warp: 1, 2, 4 or 8",
@@ -141,10 +148,14 @@ const PMASK: Backend = Backend {
             lane_forms: get("lane-forms") == 1,
             fused: get("fused-branches") == 1,
         };
-        let made = pmask::pmask(request.module, request.kernel, options, request.line)?;
+        let launch = request.settings.launch();
+        let made = pmask::pmask(request.module, request.kernel, options, &launch, request.line)?;
         let figures = vec![
             ("instructions", made.instructions as u64),
+            ("code bytes", 4 * made.instructions as u64),
+            ("lanes of a warp", options.lanes.into()),
             ("lane-wise instructions", made.lane_wise),
+            ("mask moves", made.mask_moves),
             ("frame slots of a lane", made.slots.into()),
             ("spills inside of blocks", made.spills),
             ("bytes of a warp's frame", made.frame.into()),

@@ -22,14 +22,19 @@ impl Stage<'_> {
         let inst = &self.resolved_values(inst)?;
         let behind = self.skip(inst);
         let (address, offset) = self.global(inst, inst.operands[0], inst.offset)?;
-        let locks = match inst.mods.space {
-            Some(Space::Shared) => self.launch.warps() > 1,
-            _ => self.launch.warps() > 1 || self.launch.blocks() > 1,
-        };
+        let locks = !self.layout.turns
+            && match inst.mods.space {
+                Some(Space::Shared) => self.launch.warps() > 1,
+                _ => self.launch.warps() > 1 || self.launch.blocks() > 1,
+            };
         if locks {
             self.acquire();
         }
         let lane = self.begin_with(Value::Lane);
+        let lane = match self.narrow() {
+            true => self.builder.and(lane, word(self.layout.lanes - 1)),
+            false => lane,
+        };
         let left = self.builder.temp();
         self.builder.put(Some(left), lane);
         self.cut(TermKind::Fall);

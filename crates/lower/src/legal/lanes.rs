@@ -4,7 +4,12 @@
 //! follow from it. For values, lanes write a word each and read the others': all lanes of a group
 //! write before the next instruction reads. Lanes that are not there at that time, on another path,
 //! are no members.
+//!
+//! Where a warp of PTX is several warps of the machine, these wait for each other before they read,
+//! and before what they have read may be overwritten. Which of them would come is known only of
+//! collectives of all lanes, which the others are refused for.
 
+use super::barrier::Word;
 use super::build::word;
 use super::launch::{LANES, Stage, Value};
 use super::words::missing;
@@ -19,12 +24,54 @@ impl Stage<'_> {
         if !collective || (self.target.has)(inst) && inst.op != Op::Ballot {
             return None;
         }
-        Some(self.expand_collective(inst))
+        if !self.narrow() {
+            return Some(self.expand_collective(inst));
+        }
+        if !self.whole_warp(inst) {
+            return Some(Err(missing(inst, "collectives of some lanes of several warps")));
+        }
+        let behind = self.skip(inst);
+        let done = self.expand_collective(&Inst { guard: None, ..inst.clone() });
+        self.rejoin(behind);
+        Some(done)
+    }
+
+    /// Whether a collective names all lanes of the warp as its members.
+    fn whole_warp(&self, inst: &Inst) -> bool {
+        use Op::{Ballot, Elect, Match, Redux, Shfl, Vote, WarpSync};
+        if !matches!(inst.op, Ballot | Elect | Match | Redux | Shfl | Vote | WarpSync) {
+            // One that has no sequence; but for a question about the lanes that happen to be there.
+            return inst.op != Op::ActiveMask;
+        }
+        let members = inst
+            .operands
+            .last()
+            .copied()
+            .filter(|_| !inst.mods.flags.has(Flag::NoMask) && self.is_member_operand(inst));
+        let members = match members {
+            Some(Operand::Reg(Reg::Lane(reg))) => self.constants.get(&reg).copied(),
+            Some(Operand::Imm(members)) => Some(members as u32),
+            _ => None,
+        };
+        members == Some(u32::MAX)
+    }
+
+    /// Whether the last operand is the members.
+    fn is_member_operand(&self, inst: &Inst) -> bool {
+        let before = match inst.op {
+            Op::Shfl => 3,
+            Op::Elect | Op::WarpSync => 0,
+            _ => 1,
+        };
+        inst.operands.len() > before
     }
 
     fn expand_collective(&mut self, inst: &Inst) -> Result<(), Missing> {
         match inst.op {
-            Op::WarpSync => return Ok(()),
+            Op::WarpSync => {
+                self.together();
+                return Ok(());
+            }
             Op::Shfl => return self.shuffle(inst),
             Op::Vote => return self.vote(inst),
             Op::Match => return self.matched(inst),
@@ -59,7 +106,29 @@ impl Stage<'_> {
     }
 
     /// The lanes, of those that execute this, in which a predicate holds.
-    pub(super) fn ballot(&mut self, inst: &Inst, holds: Operand) -> Result<Operand, Missing> {
+    fn ballot(&mut self, inst: &Inst, holds: Operand) -> Result<Operand, Missing> {
+        let part = self.own_ballot(inst, holds)?;
+        if !self.narrow() {
+            return Ok(part);
+        }
+        let (words, own) = (self.begin_with(Value::Barrier), self.own());
+        let votes = self.offset_of(Word::Votes);
+        self.write(own, votes, part);
+        self.together();
+        let first = self.first_part();
+        let first = self.builder.add(words, first);
+        let mut all = word(0);
+        for index in 0..self.parts() {
+            let part = self.read(first, votes + 4 * index);
+            let part = self.builder.shl(part, word(index * self.layout.lanes));
+            all = self.builder.or(all, part);
+        }
+        self.together();
+        Ok(all)
+    }
+
+    /// The same of the machine's warp: its first lane is bit 0.
+    pub(super) fn own_ballot(&mut self, inst: &Inst, holds: Operand) -> Result<Operand, Missing> {
         let mut ballot = Inst::new(Op::Ballot).operand(holds);
         ballot.mods.flags = Flags::of(&[Flag::NoMask]);
         if !(self.target.has)(&ballot) {
@@ -93,6 +162,7 @@ impl Stage<'_> {
         let mut store = Inst::new(Op::St).ty(Ty::B32).operand(own).operand(value);
         store.mods.space = Some(Space::Global);
         self.builder.emit(store);
+        self.together();
         words
     }
 
@@ -136,6 +206,7 @@ impl Stage<'_> {
         let at = self.builder.shl(from, word(2));
         let address = self.builder.add(words, at);
         let got = self.read(address, 0);
+        self.together();
         self.give(inst, 0, got, Ty::B32);
         self.give(inst, 1, inside, Ty::Pred);
         Ok(())
@@ -195,6 +266,7 @@ impl Stage<'_> {
                 let bit = self.builder.shl(bit, word(lane));
                 same = self.builder.or(same, bit);
             }
+            self.together();
             equal = self.builder.and(equal, same);
         }
         if inst.mods.flags.has(Flag::All) {
@@ -243,6 +315,7 @@ impl Stage<'_> {
             let part = self.builder.select(member, other, neutral);
             value = self.builder.op(op, ty, &[value, part]);
         }
+        self.together();
         Ok(value)
     }
 }

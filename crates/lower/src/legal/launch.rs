@@ -68,6 +68,10 @@ pub struct Layout {
     pub blocks: u32,
     /// Most bytes of the regions of all blocks.
     pub bytes: u32,
+    /// Lanes that run in step: those of the machine's own warps, a power of two up to [`LANES`].
+    pub lanes: u32,
+    /// Whether warps of a block run in turns, each until it ends or comes to a `nanosleep`.
+    pub turns: bool,
 }
 
 /// Rewrites a kernel for a launch; the module gains the variables that it needs.
@@ -129,6 +133,8 @@ pub(super) struct Stage<'a> {
     values: FxHashMap<Value, LaneReg>,
     /// The values in the order in which they are computed.
     order: Vec<Value>,
+    /// Registers that hold one constant.
+    pub(super) constants: FxHashMap<LaneReg, u32>,
     /// Added variables.
     added: FxHashMap<&'static str, (VarId, u32)>,
     /// Where threads end, if a warp has something left to do then.
@@ -158,6 +164,7 @@ impl<'a> Stage<'a> {
             frame_bytes,
             values: FxHashMap::default(),
             order: Vec::new(),
+            constants: constants(source),
             added: FxHashMap::default(),
             last: None,
         };
@@ -444,6 +451,25 @@ impl<'a> Stage<'a> {
         let region = self.address(region);
         self.builder.add(region, at)
     }
+}
+
+/// Registers of words that one unguarded move of a constant alone writes.
+fn constants(function: &Function) -> FxHashMap<LaneReg, u32> {
+    let mut out: FxHashMap<LaneReg, Option<u32>> = FxHashMap::default();
+    for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+        let value = match inst.operands.first() {
+            Some(&Operand::Imm(value)) if inst.op == Op::Mov && inst.guard.is_none() => {
+                Some(value as u32)
+            }
+            _ => None,
+        };
+        for result in inst.results.iter().flatten() {
+            if let Reg::Lane(reg) = result {
+                out.entry(*reg).and_modify(|known| *known = None).or_insert(value);
+            }
+        }
+    }
+    out.into_iter().filter_map(|(reg, value)| Some((reg, value?))).collect()
 }
 
 /// Offsets of the shared variables that a kernel names, and the bytes of all: those whose size the

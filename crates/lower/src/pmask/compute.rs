@@ -30,6 +30,9 @@ impl Select<'_> {
     /// The result of a computation, in a row of one of the files.
     pub(super) fn compute(&mut self, inst: &Inst) -> Result<(File, u32), Missing> {
         let ty = inst.ty.unwrap_or(Ty::B32);
+        if inst.op == Op::Ballot {
+            return Ok((File::X, self.ballot(inst)));
+        }
         if ty.bits() != 32 || matches!(ty, Ty::F16x2 | Ty::Bf16x2) {
             return Err(missing(inst, &format!("operations on {ty} values")));
         }
@@ -276,28 +279,23 @@ impl Select<'_> {
         self.emit.lane(format!("lw x{to}, 0(x1)"), Some(Same), None);
         self.load_word(4, super::select::FIRST_THREAD);
         self.emit.lane(format!("addw x{to}, x4, x{to}"), Some(Same), Some(Row));
-        let extent = |index: u32| 12 + 4 * index;
-        let steps: &[(&str, u32)] = match sreg {
-            Sreg::TidX => &[("remuw", 0)],
-            Sreg::TidY => &[("divuw", 0), ("remuw", 1)],
-            Sreg::TidZ => &[("divuw", 0), ("divuw", 1)],
-            Sreg::LaneId => {
-                self.emit.lane(format!("andi x{to}, x{to}, 31"), Some(Row), None);
-                &[]
-            }
-            Sreg::WarpId => {
-                self.emit.lane(format!("srliw x{to}, x{to}, 5"), Some(Row), None);
-                &[]
-            }
-            other => {
-                return Err(missing(inst, &format!("special register `{}`", other.name())));
-            }
-        };
-        for &(name, index) in steps {
-            self.emit.scalar(format!("lw x4, {}(x7)", extent(index)));
-            self.emit.lane(format!("{name} x{to}, x{to}, x4"), Some(Row), Some(Same));
+        if sreg != Sreg::TidX {
+            return Err(missing(inst, &format!("special register `{}`", sreg.name())));
         }
         Ok(to)
+    }
+
+    /// The lanes that are on and where a predicate holds, in each lane.
+    fn ballot(&mut self, inst: &Inst) -> u32 {
+        match inst.guard {
+            Some(guard) => self.guard_mask(guard),
+            None => self.read_exec(4),
+        }
+        self.load_predicate(5, Self::operand(inst, 0));
+        self.emit.scalar("and x4, x4, x5");
+        let to = self.temp(File::X);
+        self.emit.lane(format!("addi x{to}, x4, 0"), Some(Same), None);
+        to
     }
 
     /// A comparison: a row with zero where it does not hold, or, if the second value is true, where

@@ -181,6 +181,17 @@ impl Emit {
         self.lines.push(Line::Code(text));
     }
 
+    /// Instructions that move masks between banks and registers, or choose a bank.
+    pub(super) fn mask_moves(&self) -> u64 {
+        let moves = |line: &&Line| match line {
+            Line::Code(text) => ["pmlow.", "csrsi svstate", "csrci svstate"]
+                .iter()
+                .any(|begin| text.starts_with(begin)),
+            _ => false,
+        };
+        self.lines.iter().filter(moves).count() as u64
+    }
+
     /// The text, and how many instructions it has.
     pub(super) fn text(&self) -> (String, usize) {
         let mut far = vec![false; self.lines.len()];

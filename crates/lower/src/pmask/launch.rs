@@ -1,39 +1,78 @@
 //! What runs the warps of all blocks of a grid, and the data of the program.
 //!
 //! All labels begin with the kernel's name and a point. The launch block lies at `NAME.launch`: the
-//! extents of the grid and of a block, bytes of dynamic shared memory, then words of the program;
-//! the parameters follow at `NAME.params`, each behind a label `NAME.param.PARAMETER`. Blocks run
-//! one after another, their warps too. A warp that waits at a barrier leaves its place in its
-//! frame, and goes on when all warps of its block have come as far or have ended: in the next
-//! round.
+//! extents of the grid and of a block, and bytes of dynamic shared memory, which are those that the
+//! program is made for; then words of the program. The parameters follow at `NAME.params`, each
+//! behind a label `NAME.param.PARAMETER`. Blocks run one after another, their warps too. A warp that
+//! gives way leaves its place in its frame, and goes on in the next round of the warps of its block.
+//! If nobody who waits for others gets on in a round, the program ends.
 
 use super::emit::Emit;
 use super::emit::Window::Same;
 use super::live::Home;
 use super::select::{ALIVE, FIRST_THREAD, RESUME, Select};
 use crate::Missing;
-use ir::mods::Space;
+use crate::legal::Launch;
 use ir::module::{Symbol, Var, VarId};
 use ir::{Function, LocId, Module, Operand};
 use std::fmt::Write;
 
 /// Offset of the parameters in the launch block.
 pub(super) const PARAMS: u32 = 64;
-/// Words of the program in the launch block: the block's number in the grid, threads and warps of
-/// a block, the warp in hand, whether a warp of the round goes on.
-const CTA: u32 = 32;
-const THREADS: u32 = 44;
-const WARPS: u32 = 48;
-const WARP: u32 = 52;
-const AGAIN: u32 = 56;
+/// Words of the program in the launch block: the block's number in the grid, the number of blocks,
+/// threads and warps of a block, the warp in hand, whether a warp of the round goes on.
+pub(super) const CTA: u32 = 32;
+const CTAS: u32 = 36;
+const THREADS: u32 = 40;
+const WARPS: u32 = 44;
+const WARP: u32 = 48;
+const AGAIN: u32 = 52;
 /// Where the data of kernels lies.
 pub(super) const DATA: u32 = 0x1000_0000;
 /// Most threads of a block.
 pub(super) const MOST_THREADS: u32 = 1024;
-/// Most dynamic shared memory of a block in bytes.
-pub(super) const MOST_SHARED: u32 = 100 << 10;
+/// Most blocks of a grid: their numbers are positive words.
+const MOST_BLOCKS: u32 = i32::MAX as u32;
+/// Most bytes of a block's memory.
+pub(super) const MOST_BYTES: u32 = 64 << 20;
 /// Most bytes of all frames.
 const MOST_FRAMES: u32 = 16 << 20;
+
+/// Fails if a launch is larger than the machine's limits.
+pub(super) fn check(launch: &Launch) -> Result<(), Missing> {
+    let refuse = |what: String| Err(Missing { what, loc: NOWHERE });
+    let (threads, blocks) = (launch.threads(), launch.blocks());
+    if !(1..=MOST_THREADS).contains(&threads) {
+        return refuse(format!("blocks of {threads} threads (1 to {MOST_THREADS})"));
+    }
+    if !(1..=MOST_BLOCKS).contains(&blocks) {
+        return refuse(format!("grids of {blocks} blocks (1 to {MOST_BLOCKS})"));
+    }
+    Ok(())
+}
+
+/// A launch, and what its warps need.
+pub(super) struct Grid {
+    launch: Launch,
+    warps: u32,
+    /// Whether warps give way to each other.
+    turns: bool,
+    /// The variable of a warp that gets on, and the memory of a block, with its bytes.
+    pub(super) progress: Option<VarId>,
+    shared: Option<(VarId, u64)>,
+}
+
+impl Grid {
+    pub(super) fn new(module: &Module, launch: &Launch, lanes: u32, turns: bool) -> Self {
+        let find = |name: &str| {
+            let at = module.vars.iter().position(|var| var.name == format!("lowered.{name}"))?;
+            Some((VarId(at as u32), module.vars[at].size))
+        };
+        let warps = launch.threads().div_ceil(lanes);
+        let progress = find("progress").map(|found| found.0);
+        Self { launch: *launch, warps, turns, progress, shared: find("shared") }
+    }
+}
 
 /// The symbol of a variable.
 pub(super) fn variable(var: VarId) -> String {
@@ -69,7 +108,7 @@ fn used(module: &Module, function: &Function) -> Vec<VarId> {
 }
 
 /// Code before the first block of the kernel, up to its first instruction.
-pub(super) fn prologue(select: &mut Select<'_>, waits: bool, shared: u32) {
+pub(super) fn prologue(select: &mut Select<'_>, grid: &Grid) {
     let lanes = select.lanes;
     let emit = &mut select.emit;
     emit.label("start");
@@ -77,18 +116,10 @@ pub(super) fn prologue(select: &mut Select<'_>, waits: bool, shared: u32) {
     emit.constant(3, 0x100);
     emit.once("csrw svdst, x3");
     emit.address(7, "launch", 0);
-    for line in ["lw x4, 12(x7)", "lw x5, 16(x7)", "mul x4, x4, x5", "lw x5, 20(x7)"] {
-        emit.scalar(line);
-    }
-    emit.scalar("mul x4, x4, x5");
-    emit.scalar(format!("sw x4, {THREADS}(x7)"));
-    emit.scalar(format!("addi x4, x4, {}", lanes - 1));
-    emit.scalar(format!("srli x4, x4, {}", lanes.trailing_zeros()));
-    emit.scalar(format!("sw x4, {WARPS}(x7)"));
     emit.label("cta");
-    clear_shared(emit, shared);
+    clear_shared(emit, grid);
     emit.scalar(format!("sw x0, {WARP}(x7)"));
-    if waits {
+    if grid.turns {
         emit.label("begin");
         frame(select);
         begin(select);
@@ -96,17 +127,7 @@ pub(super) fn prologue(select: &mut Select<'_>, waits: bool, shared: u32) {
         emit.address(4, "body", 0);
         emit.scalar(format!("sd x4, {}(x2)", Select::word_offset(RESUME)));
         next_warp(emit, "begin");
-        emit.label("round");
-        emit.scalar(format!("sw x0, {WARP}(x7)"));
-        emit.scalar(format!("sw x0, {AGAIN}(x7)"));
-        emit.label("turn");
-        frame(select);
-        let emit = &mut select.emit;
-        emit.scalar(format!("ld x4, {}(x2)", Select::word_offset(RESUME)));
-        emit.branch(["beq x4, x0, ", "bne x4, x0, "], "", "next");
-        emit.scalar("addi x5, x0, 1");
-        emit.scalar(format!("sw x5, {AGAIN}(x7)"));
-        emit.scalar("jalr x0, 0(x4)");
+        round(select, grid);
     } else {
         select.emit.label("turn");
         select.emit.address(2, "frames", 2048);
@@ -119,15 +140,31 @@ pub(super) fn prologue(select: &mut Select<'_>, waits: bool, shared: u32) {
     unwritten(select);
 }
 
-/// Shared memory begins with zeros.
-fn clear_shared(emit: &mut Emit, shared: u32) {
-    if shared == 0 {
-        return;
+/// A round of the warps of a block: each goes on where it gave way.
+fn round(select: &mut Select<'_>, grid: &Grid) {
+    let emit = &mut select.emit;
+    emit.label("round");
+    emit.scalar(format!("sw x0, {WARP}(x7)"));
+    emit.scalar(format!("sw x0, {AGAIN}(x7)"));
+    if let Some(progress) = grid.progress {
+        emit.address(4, &variable(progress), 0);
+        emit.scalar("sw x0, 0(x4)");
     }
-    emit.address(4, "shared", 0);
-    emit.constant(5, shared);
-    emit.scalar("lw x6, 24(x7)");
-    emit.scalar("add x5, x5, x6");
+    emit.label("turn");
+    frame(select);
+    let emit = &mut select.emit;
+    emit.scalar(format!("ld x4, {}(x2)", Select::word_offset(RESUME)));
+    emit.branch(["beq x4, x0, ", "bne x4, x0, "], "", "next");
+    emit.scalar("addi x5, x0, 1");
+    emit.scalar(format!("sw x5, {AGAIN}(x7)"));
+    emit.scalar("jalr x0, 0(x4)");
+}
+
+/// Shared memory begins with zeros.
+fn clear_shared(emit: &mut Emit, grid: &Grid) {
+    let Some((shared, bytes)) = grid.shared.filter(|shared| shared.1 > 0) else { return };
+    emit.address(4, &variable(shared), 0);
+    emit.constant(5, bytes as u32);
     emit.scalar("add x5, x5, x4");
     emit.label("clear");
     emit.scalar("sd x0, 0(x4)");
@@ -188,28 +225,36 @@ fn next_warp(emit: &mut Emit, label: &str) {
 }
 
 /// Code behind the kernel: the next warp, round and block, and the end of the program.
-pub(super) fn epilogue(emit: &mut Emit, waits: bool) {
+pub(super) fn epilogue(emit: &mut Emit, grid: &Grid) {
     emit.label("end");
-    if waits {
+    if grid.turns {
         emit.scalar(format!("sd x0, {}(x2)", Select::word_offset(RESUME)));
+        if let Some(progress) = grid.progress {
+            emit.address(4, &variable(progress), 0);
+            emit.scalar("addi x5, x0, 1");
+            emit.scalar("sw x5, 0(x4)");
+        }
         emit.label("next");
     }
     next_warp(emit, "turn");
-    if waits {
+    if grid.turns {
+        if let Some(progress) = grid.progress {
+            emit.address(4, &variable(progress), 0);
+            emit.scalar("lw x5, 0(x4)");
+            emit.scalar(format!("lw x4, {AGAIN}(x7)"));
+            emit.scalar("sltu x5, x5, x4");
+            emit.branch(["bne x5, x0, ", "beq x5, x0, "], "", "apart");
+        }
         emit.scalar(format!("lw x4, {AGAIN}(x7)"));
         emit.branch(["bne x4, x0, ", "beq x4, x0, "], "", "round");
     }
-    for (axis, place) in (0..3).map(|axis| (axis, CTA + 4 * axis)) {
-        emit.scalar(format!("lw x4, {place}(x7)"));
-        emit.scalar("addi x4, x4, 1");
-        emit.scalar(format!("sw x4, {place}(x7)"));
-        emit.scalar(format!("lw x5, {}(x7)", 4 * axis));
-        emit.branch(["bltu x4, x5, ", "bgeu x4, x5, "], "", "cta");
-        emit.scalar(format!("sw x0, {place}(x7)"));
-    }
+    emit.scalar(format!("lw x4, {CTA}(x7)"));
+    emit.scalar("addi x4, x4, 1");
+    emit.scalar(format!("sw x4, {CTA}(x7)"));
+    emit.scalar(format!("lw x5, {CTAS}(x7)"));
+    emit.branch(["bltu x4, x5, ", "bgeu x4, x5, "], "", "cta");
     finish(emit, 0);
-    if waits {
-        // Lanes of a warp are at a barrier, and others of it are elsewhere.
+    if grid.progress.is_some() {
         emit.label("apart");
         finish(emit, super::APART);
     }
@@ -226,31 +271,39 @@ pub(super) fn data(
     module: &Module,
     function: &Function,
     select: &Select<'_>,
-    waits: bool,
-) -> Result<(String, u32), Missing> {
+    grid: &Grid,
+) -> Result<String, Missing> {
     let mut out = String::new();
     let refuse = |what: String| Missing { what, loc: function.loc };
     // Writing to a string cannot fail.
     let name = |label: &str| select.emit.name(label);
-    let _ = write!(out, "    .balign 64\n{}:\n    .space {PARAMS}\n", name("launch"));
+    let Launch { grid: [x, y, z], block: [tx, ty, tz], shared } = grid.launch;
+    let extents = format!("{x}, {y}, {z}, {tx}, {ty}, {tz}, {shared}, 0");
+    let own = [0, grid.launch.blocks(), grid.launch.threads(), grid.warps, 0, 0, 0, 0];
+    let own = own.map(|word| word.to_string()).join(", ");
+    let _ =
+        write!(out, "    .balign 64\n{}:\n    .word {extents}\n    .word {own}\n", name("launch"));
     parameters(function, &name, &mut out);
     let numbers: Vec<String> = (0..select.lanes).map(|lane| lane.to_string()).collect();
     let _ = writeln!(out, "    .balign 64\n{}:\n    .word {}", name("lanes"), numbers.join(", "));
     let bytes = frame_bytes(select);
-    let warps = if waits { MOST_THREADS / select.lanes } else { 1 };
-    let all = bytes.checked_mul(warps).filter(|&all| all <= MOST_FRAMES);
-    let all = all.ok_or_else(|| refuse(format!("room for {warps} frames of {bytes} bytes")))?;
+    let frames = if grid.turns { grid.warps } else { 1 };
+    let all = bytes.checked_mul(frames).filter(|&all| all <= MOST_FRAMES);
+    let all = all.ok_or_else(|| {
+        refuse(format!("room for {frames} frames of {bytes} bytes (at most {MOST_FRAMES} bytes)"))
+    })?;
     let _ = writeln!(out, "{}:\n    .word {bytes}", name("frame.bytes"));
-    let vars = used(module, function);
-    for &id in &vars {
+    let mut sum = 0u64;
+    for id in used(module, function) {
         let var = &module.vars[id.index()];
-        if var.space != Space::Shared {
-            contents(&name(&variable(id)), var, &mut out).map_err(refuse)?;
+        sum = sum.saturating_add(var.size);
+        if sum > u64::from(MOST_BYTES) {
+            return Err(refuse(format!("room for variables (at most {MOST_BYTES} bytes)")));
         }
+        contents(&name(&variable(id)), var, &mut out).map_err(refuse)?;
     }
     let _ = writeln!(out, "    .balign 64\n{}:\n    .space {all}", name("frames"));
-    let (shared, _) = shared(module, &vars, &name, &mut out);
-    Ok((out, shared))
+    Ok(out)
 }
 
 /// Bytes of a warp's frame.
@@ -288,44 +341,6 @@ fn contents(label: &str, var: &Var, out: &mut String) -> Result<(), String> {
         let _ = writeln!(out, "    .space {rest}");
     }
     Ok(())
-}
-
-/// The region of shared memory; returns bytes of its fixed part, and whether there is any.
-fn shared(
-    module: &Module,
-    vars: &[VarId],
-    name: &dyn Fn(&str) -> String,
-    out: &mut String,
-) -> (u32, bool) {
-    let shared =
-        || vars.iter().copied().filter(|id| module.vars[id.index()].space == Space::Shared);
-    let mut at = 0u64;
-    let _ = writeln!(out, "    .balign 1024\n{}:", name("shared"));
-    for id in shared().filter(|id| !module.vars[id.index()].dynamic) {
-        let var = &module.vars[id.index()];
-        let begin = at.next_multiple_of(u64::from(var.align.max(1)));
-        let _ =
-            writeln!(out, "    .space {}\n{}:    # {}", begin - at, name(&variable(id)), var.name);
-        let _ = writeln!(out, "    .space {}", var.size);
-        at = begin + var.size;
-    }
-    let end = at.next_multiple_of(16);
-    let _ = writeln!(out, "    .space {}", end - at);
-    let mut dynamic = false;
-    for id in shared().filter(|id| module.vars[id.index()].dynamic) {
-        let _ = writeln!(out, "{}:    # {}", name(&variable(id)), module.vars[id.index()].name);
-        dynamic = true;
-    }
-    let room = if dynamic { MOST_SHARED } else { 8 };
-    let _ = writeln!(out, "    .space {room}");
-    (end as u32, end > 0 || dynamic)
-}
-
-/// Whether a kernel names shared memory, and bytes of what it declares of it.
-pub(super) fn shared_bytes(module: &Module, function: &Function) -> u32 {
-    let vars = used(module, function);
-    let (bytes, any) = shared(module, &vars, &str::to_owned, &mut String::new());
-    if any { bytes.max(8) } else { 0 }
 }
 
 /// Where nothing is known.

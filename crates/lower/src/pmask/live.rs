@@ -283,19 +283,7 @@ impl Facts {
 
 /// The word of the launch block with a special register's value, if all lanes have the same.
 pub(super) fn launch_word(sreg: Sreg) -> Option<u32> {
-    Some(match sreg {
-        Sreg::NctaidX => 0,
-        Sreg::NctaidY => 4,
-        Sreg::NctaidZ => 8,
-        Sreg::NtidX => 12,
-        Sreg::NtidY => 16,
-        Sreg::NtidZ => 20,
-        Sreg::DynamicSmemSize => 24,
-        Sreg::CtaidX => 32,
-        Sreg::CtaidY => 36,
-        Sreg::CtaidZ => 40,
-        _ => return None,
-    })
+    (sreg == Sreg::CtaidX).then_some(super::launch::CTA)
 }
 
 fn step(live: &mut Set, inst: &Inst) {

@@ -1,4 +1,4 @@
-//! Loads and stores of lanes, atomics lane by lane, barriers.
+//! Loads and stores of lanes, atomics lane by lane, warps that give way.
 //!
 //! Addresses are words: the machine's memory for kernels lies below 2 GiB, so that a word and its
 //! sign-extension name the same place.
@@ -6,10 +6,10 @@
 use super::emit::Window::{Row, Same};
 use super::launch::PARAMS;
 use super::rows::{File, Source};
-use super::select::{ALIVE, RESUME, Select, WAITING, missing};
+use super::select::{RESUME, Select, WAITING, missing};
 use super::target::whole;
 use crate::Missing;
-use ir::mods::{AtomOp, Barrier, Space};
+use ir::mods::{AtomOp, Space};
 use ir::module::Symbol;
 use ir::{Inst, LaneReg, Op, Operand, Reg, Ty};
 
@@ -35,7 +35,9 @@ impl Select<'_> {
         };
         match inst.mods.space {
             Some(Space::Param) => return self.parameter(inst, ty),
-            Some(Space::Local) => return Err(missing(inst, "local memory")),
+            Some(Space::Local | Space::Shared) => {
+                return Err(missing(inst, "memory of threads and blocks"));
+            }
             _ => {}
         }
         let address = self.x_row(Self::operand(inst, 0));
@@ -325,18 +327,22 @@ impl Select<'_> {
 }
 
 impl Select<'_> {
-    /// The warp waits for the others of its block: it goes on in a later round.
-    pub(super) fn barrier(&mut self, inst: &Inst) -> Result<(), Missing> {
-        let plain = inst.results.is_empty() && inst.operands.len() == 1 && inst.guard.is_none();
-        if !plain || !matches!(inst.mods.barrier, None | Some(Barrier::Sync)) {
-            return Err(missing(inst, "barriers but those of all threads of the block"));
-        }
+    /// The warp gives way to the others of its block: it goes on in the next round.
+    pub(super) fn sleep(&mut self, inst: &Inst) {
         self.flush();
         self.forget();
-        let behind = self.new_label();
+        let (behind, awake) = (self.new_label(), self.new_label());
+        if let Some(guard) = inst.guard {
+            self.guard_mask(guard);
+            self.emit.branch(["beq x4, x0, ", "bne x4, x0, "], "", &awake);
+        }
+        // A program that sleeps by itself waits for something that others may do.
+        if let Some(progress) = self.progress.filter(|_| inst.origin != ir::Origin::Lowering) {
+            self.emit.address(5, &super::launch::variable(progress), 0);
+            self.emit.scalar("addi x4, x0, 1");
+            self.emit.scalar("sw x4, 0(x5)");
+        }
         self.read_exec(4);
-        self.load_word(5, ALIVE);
-        self.emit.branch(["bne x4, x5, ", "beq x4, x5, "], "", "apart");
         self.store_word(4, WAITING);
         self.emit.address(5, &behind, 0);
         let (base, offset) = self.reach(2, Self::word_offset(RESUME));
@@ -345,6 +351,6 @@ impl Select<'_> {
         self.emit.label(&behind);
         self.load_word(4, WAITING);
         self.emit.once("pmlow.wr 1, x4");
-        Ok(())
+        self.emit.label(&awake);
     }
 }

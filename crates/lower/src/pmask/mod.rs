@@ -1,7 +1,7 @@
 //! Assembly for RISC-V with PMASK.
 //!
-//! A kernel is made legal ([`crate::legal`]) and put under EXEC masks (`flow::passes::exec_mask`);
-//! then each instruction becomes some of the machine's, repeated over the lanes of a warp.
+//! A kernel is made legal for a launch ([`crate::legal`]) and put under EXEC masks
+//! (`flow::passes::exec_mask`); then each instruction becomes some of the machine's, repeated over the lanes of a warp.
 //!
 //! What always holds:
 //!
@@ -14,8 +14,8 @@
 //!   value, only at whether any lane is on;
 //! - x0 to x7 are scalars: x1 and x4 to x6 scratch, x2 the frame, x3 the step of windows, x7 the
 //!   launch block;
-//! - values that are the same in all lanes by construction (parameters, extents, block numbers and
-//!   sums of them) are scalar words;
+//! - values that are the same in all lanes by construction (parameters, block numbers and sums of
+//!   them) are scalar words;
 //! - addresses are words, and memory for kernels lies below 2 GiB.
 
 mod compute;
@@ -28,14 +28,14 @@ mod rows;
 mod select;
 mod target;
 
-use crate::legal::legalise;
+use crate::legal::{Launch, Layout, legalise_for};
 use crate::{Missing, Refused};
 use flow::passes::exec_mask::{Options as MaskOptions, exec_mask};
 use ir::{FuncId, LocId, Module, Op, VerifiedModule};
 
 pub use target::TARGET;
 
-/// The code with which a program ends if a warp comes to a barrier with some of its lanes.
+/// The code with which a program ends if all warps of a block wait for each other for ever.
 pub const APART: u32 = 70;
 
 /// How a program is written. No option changes what it computes.
@@ -68,6 +68,8 @@ pub struct Assembly {
     pub instructions: usize,
     /// Instructions that are repeated over lanes.
     pub lane_wise: u64,
+    /// Instructions that move masks between banks and registers, or choose a bank.
+    pub mask_moves: u64,
     /// Slots of a lane in the frame.
     pub slots: u32,
     /// Values that go to the frame for want of registers, and are needed in their block alone.
@@ -99,7 +101,7 @@ const MOST_WORDS: u32 = 1000;
 /// Most instructions of a program: its jumps reach 1 MiB.
 const MOST_INSTRUCTIONS: usize = 250_000;
 
-/// Lowers a kernel; `line` gives the line of the program at a place, for comments.
+/// Lowers a kernel for a launch; `line` gives the line of the program at a place, for comments.
 ///
 /// # Errors
 /// [`Refused`]: what the kernel needs and the machine lacks.
@@ -107,14 +109,16 @@ pub fn pmask(
     module: &VerifiedModule,
     kernel: FuncId,
     options: Options,
+    launch: &Launch,
     line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<Assembly, Refused> {
     let missing = |what: &str| Missing { what: what.to_owned(), loc: launch::NOWHERE };
     if !module.functions.get(kernel.index()).is_some_and(ir::Function::is_kernel) {
         return Err(missing("such kernel").into());
     }
-    let flat = flat(module, kernel)?;
-    let mut legal: Module = (*legalise(&flat, kernel, TARGET)?).clone();
+    launch::check(launch)?;
+    let layout = layout(options);
+    let mut legal: Module = (*legalise_for(module, kernel, TARGET, launch, layout)?).clone();
     let function = &mut legal.functions[kernel.index()];
     // Blocks are found again behind the pass by their names.
     for (index, block) in function.blocks.iter_mut().enumerate() {
@@ -123,33 +127,26 @@ pub fn pmask(
     let facts = live::Facts::new(function, select::FIRST_WORD);
     let legal = VerifiedModule::new(legal).map_err(|_| missing("valid form of this kernel"))?;
     let (masked, _) = exec_mask(&legal, kernel, MaskOptions::default())?;
-    Ok(write(&masked, kernel, facts, options, line)?)
+    Ok(write(&masked, kernel, facts, (options, launch), line)?)
 }
 
-/// The module with one address space: addresses of shared memory are those of the machine.
-fn flat(module: &VerifiedModule, kernel: FuncId) -> Result<VerifiedModule, Missing> {
-    let mut out: Module = (**module).clone();
-    for inst in out.functions[kernel.index()].blocks.iter_mut().flat_map(|b| &mut b.insts) {
-        if matches!(inst.op, Op::CvtaTo | Op::CvtaFrom)
-            && matches!(inst.mods.space, Some(ir::mods::Space::Shared | ir::mods::Space::Const))
-        {
-            inst.mods.space = Some(ir::mods::Space::Global);
-        }
-    }
-    VerifiedModule::new(out)
-        .map_err(|_| Missing { what: "valid form of this kernel".to_owned(), loc: launch::NOWHERE })
+/// Blocks run one after another, and the warps of one in turns.
+fn layout(options: Options) -> Layout {
+    Layout { blocks: 1, bytes: launch::MOST_BYTES, lanes: options.lanes, turns: true }
 }
 
 fn write(
     module: &Module,
     kernel: FuncId,
     facts: live::Facts,
-    options: Options,
+    (options, launch): (Options, &Launch),
     line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<Assembly, Missing> {
     let function = &module.functions[kernel.index()];
     let insts = || function.blocks.iter().flat_map(|block| &block.insts);
-    let waits = insts().any(|inst| inst.op == Op::Bar);
+    let grid = launch::Grid::new(module, launch, options.lanes, {
+        insts().any(|inst| inst.op == Op::Nanosleep)
+    });
     let mut select = select::Select::new(function, facts, options, line);
     let refuse = |what: &str| Missing { what: what.to_owned(), loc: function.loc };
     if select.facts.words > MOST_WORDS {
@@ -160,19 +157,21 @@ fn write(
         select.facts.slots += memory::BOXES;
         select.most_slots = select.facts.slots;
     }
-    launch::prologue(&mut select, waits, launch::shared_bytes(module, function));
+    select.progress = grid.progress;
+    launch::prologue(&mut select, &grid);
     select.blocks()?;
-    launch::epilogue(&mut select.emit, waits);
+    launch::epilogue(&mut select.emit, &grid);
     let (code, instructions) = select.emit.text();
     if instructions > MOST_INSTRUCTIONS {
         return Err(refuse("room for so many instructions"));
     }
-    let (data, _) = launch::data(module, function, &select, waits)?;
+    let data = launch::data(module, function, &select, &grid)?;
     Ok(Assembly {
         code: format!("# kernel {}\n{code}", function.name),
         data,
         instructions,
         lane_wise: select.emit.lane_wise,
+        mask_moves: select.emit.mask_moves(),
         slots: select.most_slots,
         spills: select.spills,
         frame: launch::frame_bytes(&select),

@@ -57,6 +57,8 @@ pub(super) struct Select<'a> {
     pub(super) labels: u32,
     /// The first slot of the boxes of atomics.
     pub(super) boxes: u32,
+    /// Where a warp that goes on says so.
+    pub(super) progress: Option<ir::module::VarId>,
     pub(super) line: &'a dyn Fn(LocId) -> Option<String>,
     last_loc: LocId,
 }
@@ -105,6 +107,7 @@ impl<'a> Select<'a> {
             exits: function.blocks.iter().any(exit),
             labels: 0,
             boxes: 0,
+            progress: None,
             line,
             last_loc: LocId(0),
             facts,
@@ -201,12 +204,16 @@ impl<'a> Select<'a> {
             Op::Nop => Ok(()),
             Op::Ld | Op::St => self.access(inst),
             Op::Atom => self.atomic(inst),
-            Op::Bar => self.barrier(inst),
-            Op::Fence | Op::Nanosleep => Ok(()),
+            Op::Nanosleep => {
+                self.sleep(inst);
+                Ok(())
+            }
+            Op::Fence => Ok(()),
             Op::Trap | Op::Brkpt => {
                 self.trap(inst);
                 Ok(())
             }
+            Op::Ballot => self.computed(inst),
             _ if inst.op.info().class == ir::op::Class::Compute => self.computed(inst),
             _ => Err(missing(inst, &format!("operation `{}`", inst.op.name()))),
         }

@@ -1,7 +1,7 @@
 //! What the machine computes by itself: RV64IMF with Zba and Zbb, on words in lanes.
 
 use crate::legal::Target;
-use ir::mods::{Flags, Rounding};
+use ir::mods::{AtomOp, Flags, Rounding};
 use ir::op::Class;
 use ir::{Inst, Op, Ty};
 
@@ -15,8 +15,13 @@ pub(super) fn whole(ty: Ty) -> bool {
 
 fn has(inst: &Inst) -> bool {
     let ty = inst.ty.unwrap_or(Ty::B32);
-    if inst.op.info().class != Class::Compute {
-        return true;
+    match inst.op.info().class {
+        Class::Compute => {}
+        // Masks of the machine's own warps.
+        Class::Collective => return inst.op == Op::Ballot,
+        Class::Barrier => return false,
+        _ if inst.op == Op::Atom => return atomic(inst, ty),
+        _ => return true,
     }
     if inst.mods.flags != Flags::NONE || inst.mods.precision.is_some() {
         return false;
@@ -42,6 +47,15 @@ fn has(inst: &Inst) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// Whether an atomic has an instruction, or is a reserved load and a conditional store.
+fn atomic(inst: &Inst, ty: Ty) -> bool {
+    match inst.mods.atom {
+        Some(AtomOp::Add) => whole(ty) || ty == Ty::F32,
+        Some(_) => whole(ty),
+        None => false,
     }
 }
 

@@ -3,102 +3,78 @@
 
 #![allow(clippy::print_stderr, reason = "ignored tests tell how far they are")]
 
-use crate::bundled::{self, files_below, kernels, root};
+use super::pmask::run;
+use crate::bundled::{
+    self, Run, difference, each_launch, files, files_below, kernels, launches, root,
+};
 use crate::page::check_page;
-use ir::{FuncId, VerifiedModule};
-use isa::SourceMap;
-use lab::run::{Job, JobParts, Report, Settings};
-use lower::pmask::{Assembly, Options, pmask, program};
-use machines::{End, LaunchMonitor, Progress};
+use lower::legal::Launch;
+use lower::pmask::{Assembly, Options, pmask};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../../../docs/pmask.md");
-/// Steps of a launch at most, in the long test.
-const LIMIT: u64 = 4_000_000_000;
+/// Instructions of a launch at most.
+const LIMIT: u64 = 1 << 32;
 
-struct Quiet;
-
-impl LaunchMonitor for Quiet {
-    fn poll(&mut self, _: Progress) -> bool {
-        true
-    }
-}
-
-fn lowered(
-    module: &VerifiedModule,
-    kernel: FuncId,
+/// What comes of a launch: the program, or why its buffers are not those of the engine.
+fn outcome(
+    launch: &Run<'_>,
+    after: Option<&bundled::Buffers>,
     options: Options,
-) -> Result<Assembly, lower::Refused> {
-    pmask(module, kernel, options, &|_| None)
+) -> Result<Assembly, String> {
+    let made = pmask(launch.module, launch.kernel, options, &launch.launch, &|_| None);
+    let assembly = made.map_err(|e| e.to_string())?;
+    let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
+    let mut buffers = launch.before.clone();
+    match run(&assembly, options, (&launch.params, LIMIT), &mut buffers) {
+        Ok(0) => {}
+        Ok(code) => return Err(format!("FAULT code {code}")),
+        Err(why) => return Err(format!("FAULT {why}")),
+    }
+    match difference(after, &buffers) {
+        Some(difference) => Err(format!("WRONG {difference}")),
+        None => Ok(assembly),
+    }
 }
 
-/// The launch files of PTX, without what they expect.
-fn launches(folder: &str) -> Vec<(PathBuf, JobParts)> {
-    let found = files_below(&root().join(folder), "toml");
-    let parts = |path: PathBuf| {
-        let parts = JobParts::from_launch_file(&path, None, &mut SourceMap::new()).ok()?;
-        (parts.machine.name == "ptx").then_some((path, parts))
-    };
-    found.into_iter().filter_map(parts).collect()
+fn name_of(file: &Path) -> String {
+    let name = file.strip_prefix(root()).unwrap_or(file);
+    name.parent().map_or_else(String::new, |folder| folder.display().to_string())
 }
 
-fn run(parts: JobParts, limit: Option<u64>) -> Report {
-    let settings = Settings { limit, ..Settings::default() };
-    let job = Job::prepare(parts, &settings, &mut SourceMap::new());
-    let job = job.unwrap_or_else(|e| panic!("{:#?}", e.iter().next()));
-    job.run(false, &mut Quiet).unwrap_or_else(|e| panic!("{:#?}", e.iter().next()))
-}
+/// Kernels whose results depend on the order of threads, which is another one on a machine that
+/// ends each warp before the next.
+const ORDERED: [&str; 1] = ["hash_table"];
 
-/// How a launch file fares: the buffers are equal; or why its kernels are not taken; or how the
-/// machine's run ends otherwise.
-fn outcome(path: &Path, mut parts: JobParts, options: Options) -> Result<(), String> {
-    parts.expectations.clear();
-    let module = bundled::lowered(&parts.module).ok_or("the module is not lowered")?;
-    let names: Vec<Option<String>> =
-        parts.launches.iter().map(|launch| launch.kernel.clone().map(|name| name.value)).collect();
-    let mut texts = Vec::new();
-    for kernel in kernels(&module) {
-        let name = &module.functions[kernel.index()].name;
-        if names.iter().any(|wanted| wanted.as_ref().is_none_or(|wanted| wanted == name)) {
-            texts.push(lowered(&module, kernel, options).map_err(|e| e.to_string())?);
+/// Compares the launches of the files that are asked for; `ONLY` names some, `LIST` prints all.
+fn compare(options: Options, asked: impl Fn(&str) -> bool) -> usize {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut wrong, mut same) = (Vec::new(), 0);
+    for file in &files() {
+        let name = name_of(file);
+        let ordered = ORDERED.iter().any(|ordered| name.contains(ordered));
+        if ordered || !asked(&name) || !name.contains(&only) {
+            continue;
+        }
+        let began = std::time::Instant::now();
+        for (kernel, outcome) in each_launch(file, |run, after| outcome(run, after, options)) {
+            let shown = outcome.as_ref().map(|made| made.instructions);
+            if std::env::var_os("LIST").is_some() {
+                eprintln!("{name} {kernel}: {shown:?} in {:?}", began.elapsed());
+            }
+            match outcome {
+                Ok(_) => same += 1,
+                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
+                    wrong.push(format!("{name} {kernel}: {why}"));
+                }
+                Err(_) => {}
+            }
         }
     }
-    let folder = std::env::temp_dir().join(format!("simtlab-pmask-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let stem = path.with_extension("").display().to_string().replace(['/', '.'], "_");
-    let file = folder.join(format!("{stem}.s"));
-    std::fs::write(&file, program(&texts)).unwrap();
-    let mut other = parts_for(path);
-    other.expectations.clear();
-    other.machine = machines::find("pmask").unwrap();
-    other.module.clone_from(&file);
-    other.run.mechanism = None;
-    other.run.warp_size = None;
-    other.options.clear();
-    let expected = run(parts, None);
-    if !expected.ends.iter().all(|end| matches!(end, End::Done)) {
-        return Err("the kernel ends in a fault or hang".to_owned());
-    }
-    let found = run(other, Some(LIMIT));
-    std::fs::remove_file(&file).unwrap();
-    if let Some(end) = found.ends.iter().find(|end| !matches!(end, End::Done)) {
-        let text = format!("{end:?}");
-        return Err(format!(
-            "the run ends otherwise: {}",
-            text.chars().take(300).collect::<String>()
-        ));
-    }
-    for buffer in &expected.buffers {
-        if found.buffer(&buffer.name) != Some(&buffer.contents) {
-            return Err(format!("buffer {} differs", buffer.name));
-        }
-    }
-    Ok(())
-}
-
-fn parts_for(path: &Path) -> JobParts {
-    JobParts::from_launch_file(path, None, &mut SourceMap::new()).unwrap()
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    same
 }
 
 /// Folders of kernels that take a moment each.
@@ -116,40 +92,33 @@ const QUICK: [&str; 9] = [
 
 #[test]
 fn quick_kernels_are_bit_equal() {
-    for folder in QUICK {
-        for (path, parts) in launches(folder) {
-            let done = outcome(&path, parts, Options::default());
-            assert_eq!(done, Ok(()), "{}", path.display());
-        }
-    }
+    let same = compare(Options::default(), |name| QUICK.iter().any(|quick| name.contains(quick)));
+    assert!(same >= QUICK.len() || std::env::var_os("ONLY").is_some(), "{same}");
 }
 
 /// All of them; `ONLY` names a folder.
 #[test]
 #[ignore = "minutes"]
 fn bundled_kernels_are_bit_equal() {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let mut wrong = Vec::new();
-    let mut equal = 0;
-    for (path, parts) in launches(&only) {
-        let began = std::time::Instant::now();
-        let name = path.strip_prefix(root()).unwrap().display().to_string();
-        let done = std::panic::catch_unwind(|| outcome(&path, parts, Options::default()));
-        let done = done.unwrap_or_else(|_| Err("panicked".to_owned()));
-        eprintln!("{name}: {done:?} in {:?}", began.elapsed());
-        match done {
-            Ok(()) => equal += 1,
-            Err(why) if why.starts_with("the machine has no") => {}
-            Err(why) if why.starts_with("function `") => {}
-            Err(why) => wrong.push(format!("{name}: {why}")),
+    let same = compare(Options::default(), |_| true);
+    eprintln!("{same} launches are bit-equal");
+}
+
+/// A kernel's first launch in launch files, by the program's path; else one of 64 threads.
+fn first_launches() -> BTreeMap<(PathBuf, Option<String>), Launch> {
+    let mut launched = BTreeMap::new();
+    for file in files() {
+        let (module, launches) = launches(&file);
+        for (kernel, launch) in launches {
+            launched.entry((module.clone(), kernel)).or_insert(launch);
         }
     }
-    eprintln!("{equal} launch files are bit-equal");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    launched
 }
 
 fn table() -> String {
     let found = files_below(&root(), "ptx");
+    let launched = first_launches();
     let (mut rows, mut taken, mut all) = (String::new(), 0, 0);
     for path in found {
         let Some(module) = bundled::lowered(&path) else { continue };
@@ -157,30 +126,36 @@ fn table() -> String {
         for kernel in kernels(&module) {
             all += 1;
             let name = &module.functions[kernel.index()].name;
-            let row = match lowered(&module, kernel, Options::default()) {
+            let launch = [Some(name.clone()), None]
+                .into_iter()
+                .find_map(|name| launched.get(&(path.clone(), name)).copied())
+                .unwrap_or(Launch { grid: [1; 3], block: [64, 1, 1], shared: 0 });
+            let lowered = |options| pmask(&module, kernel, options, &launch, &|_| None);
+            let row = match lowered(Options::default()) {
                 Ok(made) => {
                     taken += 1;
-                    let bank = lowered(&module, kernel, Options { banks: 2, ..Options::default() });
+                    let bank = lowered(Options { banks: 2, ..Options::default() });
                     let bank = bank.map_or(0, |made| made.instructions);
                     format!(
-                        "{} | {} | {} | {} | {} | {}",
+                        "{} | {} | {} | {} | {} | {} | {}",
                         made.instructions,
                         made.lane_wise,
+                        made.mask_moves,
                         bank as i64 - made.instructions as i64,
                         made.slots,
                         made.spills,
                         made.masks
                     )
                 }
-                Err(why) => format!("{why} | | | | |"),
+                Err(why) => format!("{why} | | | | | |"),
             };
             let _ = writeln!(rows, "| {} | `{name}` | {row} |", program.display());
         }
     }
     format!(
         "Of {all} kernels the machine takes {taken}.\n\n| program | kernel | instructions | repeated \
-         over lanes | more with one bank | frame slots | spills in blocks | saved masks \
-         |\n|---|---|---|---|---|---|---|---|\n{rows}"
+         over lanes | mask moves | more with one bank | frame slots | spills in blocks | saved masks \
+         |\n|---|---|---|---|---|---|---|---|---|\n{rows}"
     )
 }
 

@@ -1,10 +1,12 @@
 //! Kernels on RISC-V with PMASK store what each thread alone would store.
 
 use super::prf::{BLOCKS, THREADS, alone};
-use super::programs::{body, graph, graphs, kernel, programs, verified, work};
+use super::programs::{body, graph, graphs, kernel, launched_kernel, programs, verified, work};
+use crate::bundled::Buffers;
 use ::pmask::{Config, Pmask};
 use ir::{FuncId, VerifiedModule};
-use lower::pmask::{Assembly, Options, pmask};
+use lower::legal::Launch;
+use lower::pmask::{APART, Assembly, Options, pmask};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, Permission};
@@ -24,53 +26,60 @@ pub(crate) fn config(options: Options) -> Config {
     }
 }
 
-/// A launch's extents, shared memory and parameters.
-pub(crate) struct Launch<'a> {
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared: u32,
-    pub(crate) params: &'a [u8],
-}
-
-/// Runs a program with buffers at their addresses, which it changes; returns its exit code.
+/// Runs a program with buffers at their addresses, which it changes; returns its exit code, or why
+/// it has none.
 pub(crate) fn run(
     assembly: &Assembly,
     options: Options,
-    launch: &Launch<'_>,
-    buffers: &mut [(u64, Vec<u8>)],
-) -> i64 {
+    (params, limit): (&[u8], u64),
+    buffers: &mut Buffers,
+) -> Result<i64, String> {
     let machine = Pmask { config: config(options) };
     let text = &assembly.text();
     let program = ::pmask::Program::from_text(isa::FileId::default(), text);
-    let program = program.unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().next()));
-    let program = ::pmask::Program { entry: program.symbol("k.start").unwrap(), ..program };
+    let program = program.map_err(|found| format!("{:?}", found.iter().next()))?;
+    let ends = |end: &str| program.symbols.keys().find_map(|s| s.strip_suffix(end));
+    let name = ends(".launch").ok_or("no kernel")?.to_owned();
+    let symbol = |end: &str| program.symbol(&format!("{name}{end}")).ok_or("no such symbol");
+    let (start, at) = (symbol(".start")?, symbol(".params")?);
+    let program = ::pmask::Program { entry: start, ..program };
     let mut state = machine.launch(&program, ::pmask::Launch::default()).unwrap();
-    let at = program.symbol("k.launch").unwrap();
-    let words = [launch.grid, launch.block].concat();
-    let words: Vec<u8> =
-        words.iter().chain(&[launch.shared]).flat_map(|word| word.to_le_bytes()).collect();
-    state.memory.host_write(Addr(at), &words).unwrap();
-    let at = program.symbol("k.params").unwrap();
-    state.memory.host_write(Addr(at), launch.params).unwrap();
-    for (address, bytes) in &*buffers {
+    state.memory.host_write(Addr(at), params).map_err(|e| e.to_string())?;
+    for (name, address, bytes) in &*buffers {
         let size = (bytes.len() as u64).next_multiple_of(16).max(16);
-        state.memory.map_at("buffer", Addr(*address), size, Permission::ReadWrite).unwrap();
+        state.memory.map_at(name, Addr(*address), size, Permission::ReadWrite).unwrap();
         state.memory.host_write(Addr(*address), bytes).unwrap();
     }
-    let end = machine.run(&program, &mut state, &mut Blind, 1 << 33);
-    if let Step::Fault(fault) = &end {
-        let line = program.span_at(fault.pc.0).map(|span| text[span.range()].to_owned());
-        panic!("{:?} at {:#x}: {line:?}\n{text}", fault.cause, fault.pc.0);
+    match machine.run(&program, &mut state, &mut Blind, limit) {
+        Step::Done => {}
+        Step::Fault(fault) => {
+            let line = program.span_at(fault.pc.0).map(|span| text[span.range()].to_owned());
+            return Err(format!("{:?} at {:#x}: {line:?}", fault.cause, fault.pc.0));
+        }
+        _ => return Err("it does not end".to_owned()),
     }
-    assert_eq!(end, Step::Done, "{text}");
-    for (address, bytes) in buffers {
+    for (_, address, bytes) in buffers {
         state.memory.read_bytes(Addr(*address), bytes).unwrap();
     }
-    state.host.exit.unwrap_or(-1)
+    Ok(state.host.exit.unwrap_or(-1))
 }
 
-pub(crate) fn lowered(module: &VerifiedModule, options: Options) -> Assembly {
-    pmask(module, FuncId(0), options, &|_| None).unwrap_or_else(|e| panic!("{e}"))
+const LAUNCH: Launch = Launch { grid: [BLOCKS, 1, 1], block: [THREADS, 1, 1], shared: 0 };
+
+fn lowered(module: &VerifiedModule, options: Options, launch: &Launch) -> Assembly {
+    pmask(module, FuncId(0), options, launch, &|_| None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The words that a kernel stores, with so many bytes for them.
+fn stored(module: &VerifiedModule, options: Options, launch: &Launch, bytes: usize) -> Vec<u32> {
+    let assembly = lowered(module, options, launch);
+    let params = [OUT.to_le_bytes(), 77u64.to_le_bytes()].concat();
+    let params = &params[..module.functions[0].params().iter().map(|p| p.size as usize).sum()];
+    let mut buffers = vec![("out".to_owned(), OUT, vec![0; bytes])];
+    let end = run(&assembly, options, (params, 1 << 33), &mut buffers);
+    assert_eq!(end, Ok(0), "{options:?}\n{}", assembly.text());
+    let words = buffers[0].2.chunks(4);
+    words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
 }
 
 /// All machines and widths that must not matter.
@@ -90,23 +99,16 @@ pub(crate) fn options() -> impl Iterator<Item = Options> {
 
 #[track_caller]
 fn check(text: &str) {
+    check_with(text, &options().collect::<Vec<_>>());
+}
+
+#[track_caller]
+fn check_with(text: &str, options: &[Options]) {
     let module = verified(text);
     let expected = alone(&module);
-    let params = [OUT.to_le_bytes(), 77u64.to_le_bytes()].concat();
-    for options in options() {
-        let assembly = lowered(&module, options);
-        let launch = Launch {
-            grid: [BLOCKS, 1, 1],
-            block: [THREADS, 1, 1],
-            shared: 0,
-            params: &params[..12],
-        };
-        let mut buffers = [(OUT, vec![0; 4 * (THREADS * BLOCKS) as usize])];
-        let code = run(&assembly, options, &launch, &mut buffers);
-        assert_eq!(code, 0, "{options:?}\n{text}\n{}", assembly.text());
-        let words = buffers[0].1.chunks(4);
-        let found: Vec<u32> = words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-        assert_eq!(found, expected, "{options:?}\n{text}\n{}", assembly.text());
+    for &options in options {
+        let found = stored(&module, options, &LAUNCH, 4 * (THREADS * BLOCKS) as usize);
+        assert_eq!(found, expected, "{options:?}\n{text}");
     }
 }
 
@@ -133,4 +135,227 @@ proptest! {
     fn any_graph(ends in graphs()) {
         check(&graph(&ends));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 4, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn launched_kernels(code in programs()) {
+        check(&launched_kernel(&body(&code)));
+    }
+}
+
+/// Values at which operations turn: floats and integers.
+const SPECIAL: [u32; 16] = [
+    0,
+    1,
+    0x8000_0000,
+    0xffff_ffff,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0x7fa0_0001,
+    0x3f80_0000,
+    0xbfc0_0000,
+    0x4f00_0000,
+    0x0080_0000,
+    0x807f_ffff,
+    0x4afe_dcba,
+    33,
+    63,
+];
+
+/// A kernel that stores what an operation makes of special values `%a`, `%b` and `%c`.
+fn of_special(body: &str) -> String {
+    let mut out = String::from(
+        "kernel @k(out: u64 global, word: u32) {
+  reg %tid, %n, %i, %a, %b, %c, %r: b32
+  reg %p, %q: pred
+  reg %at, %wide: b64
+start:
+  %at = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %n = sreg.u32 ctaid.x
+  %tid = mad.u32 %n, 40, %tid
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %r = mov.u32 0
+",
+    );
+    for (to, factor, shift) in [("a", 1, 0), ("b", 7, 4), ("c", 5, 3)] {
+        out.push_str(&format!(
+            "  %i = mul.u32 %tid, {factor}\n  %n = shr.u32 %tid, {shift}\n  %i = add.u32 %i, %n\n  \
+             %i = and.b32 %i, 15\n  %{to} = mov.u32 0\n"
+        ));
+        for (index, value) in SPECIAL.iter().enumerate() {
+            out.push_str(&format!(
+                "  %p = setp.eq.u32 %i, {index}\n  @%p %{to} = mov.u32 {value:#x}\n"
+            ));
+        }
+    }
+    out + body + "  st.global.u32 [%at], %r\n  ret\n}\n"
+}
+
+#[test]
+fn special_values_give_what_the_engine_gives() {
+    let float = ["add", "sub", "mul"];
+    let mut ops: Vec<String> = Vec::new();
+    for op in float {
+        ops.extend(["rn", "rz", "rm", "rp"].map(|mode| format!("{op}.f32.{mode} %a, %b")));
+    }
+    ops.extend(["rn", "rz", "rm", "rp"].map(|mode| format!("fma.f32.{mode} %a, %b, %c")));
+    ops.extend(["rn", "rz"].map(|mode| format!("div.f32.{mode} %a, %b")));
+    ops.extend(
+        ["sqrt.f32.rn %a", "rcp.f32.rn %a", "min.f32 %a, %b", "max.f32 %a, %b"].map(String::from),
+    );
+    ops.extend(["neg.f32 %a", "abs.f32 %a"].map(String::from));
+    for mode in ["rni", "rzi", "rmi", "rpi"] {
+        ops.extend([format!("cvt.s32.f32.{mode} %a"), format!("cvt.u32.f32.{mode} %a")]);
+    }
+    ops.extend(["cvt.f32.s32.rn %a", "cvt.f32.u32.rz %a"].map(String::from));
+    for op in ["mulhi", "div", "rem", "min", "max", "mul", "sub"] {
+        ops.extend([format!("{op}.s32 %a, %b"), format!("{op}.u32 %a, %b")]);
+    }
+    for op in ["shl.b32 %a, %b", "shr.u32 %a, %b", "shr.s32 %a, %b", "abs.s32 %a", "neg.s32 %a"] {
+        ops.push(op.to_owned());
+    }
+    for op in ["popc.b32 %a", "clz.b32 %a", "cnot.b32 %a", "andn.b32 %a, %b", "mad.u32 %a, %b, %c"]
+    {
+        ops.push(op.to_owned());
+    }
+    ops.iter().for_each(|op| check(&of_special(&format!("  %r = {op}\n"))));
+    let comparisons =
+        ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num"];
+    let mut body = String::new();
+    for (index, cmp) in comparisons.iter().enumerate() {
+        body.push_str(&format!(
+            "  %p, %q = setp.{cmp}.f32 %a, %b\n  @%p %r = or.b32 %r, {:#x}\n  @%q %r = add.u32 %r, {:#x}\n",
+            1 << index,
+            1 << (index + 16)
+        ));
+    }
+    check(&of_special(&body));
+    let mut body = String::new();
+    for (index, cmp) in ["eq", "ne", "lt", "le", "gt", "ge"].iter().enumerate() {
+        for (ty, shift) in [("s32", 0), ("u32", 8)] {
+            body.push_str(&format!(
+                "  %p = setp.{cmp}.{ty} %a, %b\n  %n = selp.b32 {:#x}, 0, %p\n  %r = or.b32 %r, %n\n  \
+                 %n = selp.b32 0, %b, %p\n  %r = xor.b32 %r, %n\n",
+                1 << (index + shift)
+            ));
+        }
+    }
+    check(&of_special(&body));
+}
+
+/// The campaign: kernels of all kinds, each on a machine of its own.
+#[test]
+#[ignore = "an hour"]
+fn campaign() {
+    let options: Vec<Options> = options().collect();
+    super::programs::campaign(|_, text, pick| check_with(text, &[options[pick % options.len()]]));
+}
+
+#[test]
+fn lanes_beyond_a_block_are_off() {
+    let text = "kernel @k(out: u64 global) {
+  reg %tid, %n, %v: b32
+  reg %at, %wide: b64
+start:
+  %at = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %n = sreg.u32 ctaid.x
+  %tid = mad.u32 %n, 8, %tid
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %v = add.u32 %tid, 1
+  st.global.u32 [%at], %v
+  ret
+}
+";
+    let launch = Launch { grid: [2, 1, 1], block: [5, 1, 1], shared: 0 };
+    for options in options() {
+        let words = stored(&verified(text), options, &launch, 64);
+        assert_eq!(words, [1, 2, 3, 4, 5, 0, 0, 0, 9, 10, 11, 12, 13, 0, 0, 0], "{options:?}");
+    }
+}
+
+/// Kernels of one warp of PTX and more: each thread stores what a collective gives it.
+#[test]
+fn collectives_are_those_of_warps_of_32() {
+    let collective = |inst: &str| {
+        format!(
+            "kernel @k(out: u64 global, word: u32) {{
+  reg %tid, %n, %v, %r: b32
+  reg %at, %wide: b64
+  reg %p, %q: pred
+start:
+  %at = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %q = setp.lt.u32 %tid, 32
+  %n = sreg.u32 ctaid.x
+  %tid = mad.u32 %n, {THREADS}, %tid
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %v = mul.u32 %tid, 0x9e3779b1
+  %n = shr.u32 %v, 29
+  %p = setp.gt.u32 %n, 3
+  %r = mov.u32 0
+{inst}  st.global.u32 [%at], %r
+  ret
+}}
+"
+        )
+    };
+    // The second warp has eight lanes: what others would give it is open.
+    let shuffles = [("up", 0), ("down", 31), ("bfly", 31), ("idx", 31), ("idx", 0x181f)];
+    let shuffles = shuffles.map(|(mode, clamp)| {
+        format!(
+            "  %r, %p = shfl.b32.{mode} %v, %n, {clamp}, 0xffffffff\n  @%p %r = add.u32 %r, 1\n  \
+             %n = shfl.b32.{mode} %r, 19, {clamp}, 0xffffffff\n  %r = xor.b32 %r, %n\n  \
+             %r = selp.b32 %r, 0, %q\n"
+        )
+    });
+    let others = [
+        "  %r = ballot %p, 0xffffffff\n",
+        "  %p = vote.any %p, 0xffffffff\n  %r = selp.b32 5, 6, %p\n",
+        "  %p = vote.all %p, 0xffffffff\n  %r = selp.b32 5, 6, %p\n",
+        "  %r = match.b32 %n, 0xffffffff\n",
+        "  %r = redux.u32.add %v, 0xffffffff\n",
+        "  %r = redux.s32.max %v, 0xffffffff\n",
+        "  warpsync 0xffffffff\n  %r = ballot %p, 0xffffffff\n  bar.sync 0\n",
+        "  %r = bar.popc 0, %p\n",
+    ];
+    for inst in shuffles.iter().map(String::as_str).chain(others) {
+        check(&collective(inst));
+    }
+}
+
+#[test]
+fn warps_that_wait_for_each_other_for_ever_end_the_program() {
+    let text = "kernel @k() {
+  reg %tid: b32
+  reg %p: pred
+start:
+  %tid = sreg.u32 tid.x
+  %p = setp.lt.u32 %tid, 8
+  @%p br one
+other:
+  warpsync 0xffffffff
+  bar.sync 0
+  ret
+one:
+  bar.sync 0
+  warpsync 0xffffffff
+  ret
+}
+";
+    let options = Options::default();
+    let launch = Launch { grid: [1, 1, 1], block: [32, 1, 1], shared: 0 };
+    let assembly = lowered(&verified(text), options, &launch);
+    let end = run(&assembly, options, (&[], 1 << 24), &mut Vec::new());
+    assert_eq!(end, Ok(i64::from(APART)));
 }

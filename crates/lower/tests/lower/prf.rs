@@ -1,6 +1,10 @@
 //! Random kernels on the predicate-register-file GPU store what each thread alone would store.
 
-use super::programs::{body, graph, graphs, kernel, launched_kernel, programs, verified, work};
+#![allow(clippy::print_stderr, reason = "campaigns tell what they did")]
+
+use super::programs::{
+    Kind, body, graph, graphs, kernel, launched_kernel, programs, verified, work,
+};
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
 use lower::legal::{self, legalise};
@@ -67,6 +71,9 @@ fn on_machine(assembly: &Assembly, predicates: u32) -> Vec<u32> {
     words(&state.memory, Addr(OUT), bytes)
 }
 
+/// Numbers of predicates that must not matter.
+const PREDICATES: [u32; 4] = [3, 5, 16, 31];
+
 const LAUNCH: legal::Launch =
     legal::Launch { grid: [BLOCKS, 1, 1], block: [THREADS, 1, 1], shared: 0 };
 
@@ -83,19 +90,25 @@ fn check(text: &str) {
 /// registers.
 #[track_caller]
 fn fits(text: &str) -> bool {
+    fits_with(text, &PREDICATES)
+}
+
+/// As [`fits`], with these numbers of predicates.
+#[track_caller]
+fn fits_with(text: &str, picked: &[u32]) -> bool {
     let module = verified(text);
     let expected = alone(&module);
     let legal = legalise(&module, FuncId(0), TARGET).unwrap();
     assert_eq!(alone(&legal), expected, "{text}\n{}", ir::text::print(&legal));
-    same(text, &expected, |predicates| lowered(&module, predicates))
+    same(text, &expected, picked, |predicates| lowered(&module, predicates))
 }
 
 /// As [`fits`], for kernels that need to know the launch.
 #[track_caller]
-fn fits_launched(text: &str) -> bool {
+fn fits_launched(text: &str, picked: &[u32]) -> bool {
     let module = verified(text);
     let expected = alone(&module);
-    same(text, &expected, |predicates| {
+    same(text, &expected, picked, |predicates| {
         prf_for(&module, FuncId(0), predicates, &LAUNCH).map(|done| done.0)
     })
 }
@@ -105,9 +118,10 @@ fn fits_launched(text: &str) -> bool {
 fn same(
     text: &str,
     expected: &[u32],
+    picked: &[u32],
     lowered: impl Fn(u32) -> Result<Assembly, lower::Refused>,
 ) -> bool {
-    for predicates in [3, 5, 16, 31] {
+    for &predicates in picked {
         let assembly = match lowered(predicates) {
             Err(e) if e.to_string().ends_with("general registers for values") => return false,
             lowered => lowered.unwrap_or_else(|e| panic!("{e}\n{text}")),
@@ -142,27 +156,24 @@ proptest! {
 
     #[test]
     fn launched_kernels(code in programs()) {
-        prop_assume!(fits_launched(&launched_kernel(&body(&code))));
+        prop_assume!(fits_launched(&launched_kernel(&body(&code)), &PREDICATES));
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 5000, failure_persistence: None, max_global_rejects: 5000,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    #[ignore = "a campaign of an hour"]
-    fn campaign_of_structured_kernels(code in programs()) {
-        check(&kernel(&body(&code)));
-    }
-
-    #[test]
-    #[ignore = "a campaign of an hour"]
-    fn campaign_of_launched_kernels(code in programs()) {
-        prop_assume!(fits_launched(&launched_kernel(&body(&code))));
-    }
+/// The campaign: kernels of all kinds, each with a number of predicates of its own.
+#[test]
+#[ignore = "an hour"]
+fn campaign() {
+    let refused = std::cell::Cell::new(0);
+    super::programs::campaign(|kind, text, pick| {
+        let picked = [PREDICATES[pick % PREDICATES.len()]];
+        let fits = match kind {
+            Kind::Launched => fits_launched(text, &picked),
+            Kind::Plain => fits_with(text, &picked),
+        };
+        refused.set(refused.get() + u32::from(!fits));
+    });
+    eprintln!("{} kernels need more general registers than there are", refused.get());
 }
 
 #[test]

@@ -222,3 +222,37 @@ pub(crate) fn launched_kernel(body: &str) -> String {
     out.push_str("  st.global.u32 [%at], %h\n  ret\n}\n");
     out
 }
+
+/// What a random kernel needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing of the launch but its extents.
+    Plain,
+    /// Memory of the block and the thread, atomics: [`launched_kernel`].
+    Launched,
+}
+
+/// Checks `KERNELS` random kernels, ten thousand by default; `SEED` makes others of them. The last
+/// argument of the check picks an option that must not matter. It panics if a kernel fails.
+pub(crate) fn campaign(check: impl Fn(Kind, &str, usize)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let cases = number("KERNELS").unwrap_or(10_000);
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(number("SEED").unwrap_or(1).into()),
+        ..ProptestConfig::default()
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let all = prop_oneof![
+        2 => graphs().prop_map(|ends| (Kind::Plain, graph(&ends))),
+        3 => programs().prop_map(|code| (Kind::Plain, kernel(&body(&code)))),
+        2 => programs().prop_map(|code| (Kind::Launched, launched_kernel(&body(&code)))),
+    ];
+    let result = runner.run(&(all, any::<u16>()), |((kind, text), pick)| {
+        check(kind, &text, pick.into());
+        Ok(())
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+}

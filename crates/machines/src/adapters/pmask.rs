@@ -81,9 +81,6 @@ const END: &str = ".end.params";
 const BUFFERS: (u64, u64) = (0x2000_0000, 0x8000_0000);
 /// Alignment of buffers, and the least unmapped space between two of them, in bytes.
 const ALIGN: u64 = 256;
-/// Most threads of a block, and bytes of its dynamic shared memory.
-const MOST_THREADS: u64 = 1024;
-const MOST_SHARED: u64 = 100 << 10;
 /// Largest size of main memory in bytes.
 const MOST_RAM: u64 = 1 << 30;
 /// Bytes of a segment in which a debugger looks for instructions.
@@ -232,7 +229,8 @@ impl PmaskProgram {
         Some(KernelInfo { name: name.to_owned(), params, span, ..KernelInfo::default() })
     }
 
-    /// Writes a kernel's launch block and lets it start.
+    /// Writes a kernel's parameters and lets it start. A launch names the extents that the program
+    /// is made for, or none.
     fn enter(
         &self,
         state: &mut pmask::State,
@@ -248,31 +246,23 @@ impl PmaskProgram {
                 format!("the program has no launch block of `{name}`"),
             ));
         };
-        let word = |extent: u64, about: Subject| {
-            let extent = u32::try_from(extent).ok().filter(|extent| i32::try_from(*extent).is_ok());
-            extent.ok_or_else(|| problem(about, format!("an extent is at most {}", i32::MAX)))
-        };
-        let threads = request.block.iter().copied().fold(1u64, u64::saturating_mul);
-        if threads > MOST_THREADS {
-            let message = format!("{threads} threads of a block are more than {MOST_THREADS}");
-            return Err(problem(Subject::Block, message));
-        }
-        if request.shared > MOST_SHARED {
-            let message =
-                format!("a block has at most {MOST_SHARED} bytes of dynamic shared memory");
-            return Err(problem(Subject::Shared, message));
-        }
-        let mut words = Vec::new();
-        for extent in request.grid {
-            words.push(word(extent, Subject::Grid)?);
-        }
-        for extent in request.block {
-            words.push(word(extent, Subject::Block)?);
-        }
-        words.push(word(request.shared, Subject::Shared)?);
-        let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut bytes = [0; 28];
         let in_launch = |e: Box<simt::memory::AccessError>| problem(Subject::Launch, e.to_string());
-        state.memory.host_write(Addr(block), &words).map_err(in_launch)?;
+        state.memory.read_bytes(Addr(block), &mut bytes).map_err(in_launch)?;
+        let mut made = [0; 7];
+        for (word, bytes) in made.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        let named = request.grid != [1; 3] || request.block != [1; 3] || request.shared != 0;
+        let wanted = [&request.grid[..], &request.block[..], &[request.shared][..]].concat();
+        if named && wanted != made {
+            let [x, y, z, tx, ty, tz, shared] = made;
+            let message = format!(
+                "`{name}` is made for a grid of [{x}, {y}, {z}], blocks of [{tx}, {ty}, {tz}] and \
+                 {shared} bytes of dynamic shared memory"
+            );
+            return Err(problem(Subject::Grid, message));
+        }
         state.memory.host_write(Addr(params), request.params).map_err(in_launch)?;
         state.pc = start;
         Ok(())

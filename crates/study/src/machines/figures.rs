@@ -119,6 +119,7 @@ impl Figures {
             let image = Image { bytes: program.text.as_bytes(), file };
             machine.assemble(image).map_or(0, |bytes| bytes.len() as u64)
         };
+        let lowering_of = |name: &str| distinct.first().map(|p| p.figure(name)).filter(|&n| n > 0);
         let code_bytes = sum("code bytes").unwrap_or_else(|| distinct.iter().map(assembled).sum());
         Self {
             instructions: sum("instructions").unwrap_or(0),
@@ -126,7 +127,7 @@ impl Figures {
             masks: greatest(&MASKS),
             spills: greatest(&SPILLS),
             slots,
-            width: machine.default_warp_size,
+            width: lowering_of("lanes of a warp").unwrap_or(machine.default_warp_size),
             equality,
             lowering,
             lines: costs(lines),

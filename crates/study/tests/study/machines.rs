@@ -45,7 +45,7 @@ fn ran(comparison: &MachineComparison) -> Vec<(&str, &Figures)> {
 
 #[test]
 fn a_kernel_leaves_the_same_on_every_machine() {
-    let comparison = compared("divergence/short_circuit", &["ptx", "linx", "prf"]);
+    let comparison = compared("divergence/short_circuit", &["ptx", "linx", "pmask", "prf"]);
     assert!(comparison.sound(), "{}", to_text(&comparison));
     let rows = ran(&comparison);
     assert_eq!(rows.first().map(|row| row.0), Some("ptx"));
