@@ -90,6 +90,9 @@ fn check(text: &str) {
 /// registers.
 #[track_caller]
 fn fits(text: &str) -> bool {
+    let module = verified(text);
+    let legal = legalise(&module, FuncId(0), TARGET).unwrap();
+    assert_eq!(alone(&legal), alone(&module), "{text}\n{}", ir::text::print(&legal));
     fits_with(text, &PREDICATES)
 }
 
@@ -98,8 +101,6 @@ fn fits(text: &str) -> bool {
 fn fits_with(text: &str, picked: &[u32]) -> bool {
     let module = verified(text);
     let expected = alone(&module);
-    let legal = legalise(&module, FuncId(0), TARGET).unwrap();
-    assert_eq!(alone(&legal), expected, "{text}\n{}", ir::text::print(&legal));
     same(text, &expected, picked, |predicates| lowered(&module, predicates))
 }
 
