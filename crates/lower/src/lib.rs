@@ -12,6 +12,7 @@ pub mod linx;
 pub mod nested;
 pub mod pmask;
 pub mod prf;
+mod variables;
 
 use flow::passes::PassError;
 use ir::LocId;

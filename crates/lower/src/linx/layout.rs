@@ -3,7 +3,9 @@
 
 use crate::Missing;
 use crate::legal::Launch;
+use crate::variables::needed;
 use ir::mods::Space;
+use ir::module::VarId;
 use ir::{Function, LocId, Module, Op, Sreg, Symbol};
 
 /// Where the data section begins.
@@ -62,7 +64,12 @@ impl Layout {
         let mut variables = Vec::new();
         let mut data = Vec::new();
         let mut shared = 0;
-        for var in &module.vars {
+        let needed = needed(module, function);
+        for (index, var) in module.vars.iter().enumerate() {
+            if !needed.contains(&VarId(index as u32)) {
+                variables.push(0);
+                continue;
+            }
             let align = u64::from(var.align).max(16);
             if var.space == Space::Shared {
                 let at = aligned(shared, align);
@@ -83,7 +90,8 @@ impl Layout {
             data.extend_from_slice(&var.init);
             data.resize((at + var.size - DATA) as usize, 0);
         }
-        let any_shared = module.vars.iter().any(|var| var.space == Space::Shared);
+        let is_shared = |id: &VarId| module.vars[id.index()].space == Space::Shared;
+        let any_shared = needed.iter().any(is_shared);
         let start = aligned(DATA + data.len() as u64, 16);
         let local = aligned(start.saturating_add(shared).saturating_add(launch.shared.into()), 16);
         let local_bytes = aligned(u64::from(function.frame_size()), 8);

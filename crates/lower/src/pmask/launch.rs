@@ -13,8 +13,9 @@ use super::live::Home;
 use super::select::{ALIVE, FIRST_THREAD, RESUME, Select};
 use crate::Missing;
 use crate::legal::Launch;
-use ir::module::{Symbol, Var, VarId};
-use ir::{Function, LocId, Module, Operand};
+use crate::variables::needed;
+use ir::module::{Var, VarId};
+use ir::{Function, LocId, Module};
 use std::fmt::Write;
 
 /// Offset of the parameters in the launch block.
@@ -77,34 +78,6 @@ impl Grid {
 /// The symbol of a variable.
 pub(super) fn variable(var: VarId) -> String {
     format!("var{}", var.0)
-}
-
-/// Variables that a kernel names, and those whose addresses they hold.
-fn used(module: &Module, function: &Function) -> Vec<VarId> {
-    let insts = function.blocks.iter().flat_map(|block| &block.insts);
-    let operands = insts.flat_map(|inst| &inst.operands);
-    let mut out: Vec<VarId> = Vec::new();
-    let add = |symbol: Symbol, out: &mut Vec<VarId>| {
-        if let Symbol::Var(var) = symbol
-            && !out.contains(&var)
-        {
-            out.push(var);
-        }
-    };
-    for operand in operands {
-        if let Operand::Symbol(symbol, _) = *operand {
-            add(symbol, &mut out);
-        }
-    }
-    let mut next = 0;
-    while let Some(&var) = out.get(next) {
-        next += 1;
-        for reloc in module.vars.get(var.index()).map_or(&[][..], |var| &var.relocs) {
-            add(reloc.symbol, &mut out);
-        }
-    }
-    out.sort_unstable();
-    out
 }
 
 /// Code before the first block of the kernel, up to its first instruction.
@@ -294,7 +267,7 @@ pub(super) fn data(
     })?;
     let _ = writeln!(out, "{}:\n    .word {bytes}", name("frame.bytes"));
     let mut sum = 0u64;
-    for id in used(module, function) {
+    for id in needed(module, function) {
         let var = &module.vars[id.index()];
         sum = sum.saturating_add(var.size);
         if sum > u64::from(MOST_BYTES) {

@@ -1,9 +1,9 @@
 //! The data section: spill slots, then the module's variables.
 
 use crate::Missing;
-use ir::mods::Space;
+use crate::variables::needed;
 use ir::module::VarId;
-use ir::{Function, Module, Operand, Symbol};
+use ir::{Function, Module, Symbol};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -92,32 +92,4 @@ impl Data {
             let _ = writeln!(self.text, "    .space {rest}");
         }
     }
-}
-
-/// The variables that a function names, and those whose addresses are in them.
-fn needed(module: &Module, function: &Function) -> Vec<VarId> {
-    let mut out: Vec<VarId> = Vec::new();
-    let add = |symbol: Symbol, out: &mut Vec<VarId>| {
-        if let Symbol::Var(id) = symbol
-            && module.vars[id.index()].space != Space::Shared
-            && !out.contains(&id)
-        {
-            out.push(id);
-        }
-    };
-    for inst in function.blocks.iter().flat_map(|block| &block.insts) {
-        for operand in &inst.operands {
-            if let Operand::Symbol(symbol, _) = *operand {
-                add(symbol, &mut out);
-            }
-        }
-    }
-    let mut next = 0;
-    while let Some(id) = out.get(next).copied() {
-        next += 1;
-        for reloc in &module.vars[id.index()].relocs {
-            add(reloc.symbol, &mut out);
-        }
-    }
-    out
 }

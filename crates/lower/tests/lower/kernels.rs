@@ -19,7 +19,7 @@ const PAGE: &str = include_str!("../../../../docs/pmask.md");
 const LIMIT: u64 = 1 << 32;
 
 /// What comes of a launch: the program, or why its buffers are not those of the engine.
-fn outcome(
+pub(crate) fn outcome(
     launch: &Run<'_>,
     after: Option<&bundled::Buffers>,
     options: Options,

@@ -2,7 +2,7 @@
 //! whatever inactive lanes of a push get, and under either rule of the body's region.
 
 use super::prf::{BLOCKS, THREADS, alone, words};
-use super::programs::{Kind, body, graph, graphs, kernel, programs, verified};
+use super::programs::{Kind, body, graph, graphs, kernel, programs, verified, work};
 use crate::bundled::{Buffers, Run, difference, each_launch, files, launches, map, module, read};
 use crate::page::check_page;
 use ::linx::{Inactive, Linx, Options, Region, TileOps};
@@ -80,6 +80,15 @@ fn check_with(text: &str, options: &[Options]) {
     for &options in options {
         let found = on_machine(&assembly, options);
         assert_eq!(found, expected, "{options:?}\n{text}\n{}", assembly.text);
+    }
+}
+
+#[test]
+fn straight_code() {
+    for index in 0..16 {
+        let mut out = String::new();
+        work(&mut out, index);
+        check(&kernel(&out));
     }
 }
 
@@ -173,18 +182,25 @@ const SLOW: [&str; 16] = [
 /// ends each group before the next.
 const ORDERED: [&str; 1] = ["hash_table"];
 
+/// What comes of a launch: the program, or why its buffers are not those of the engine.
+pub(crate) fn outcome(
+    run: &Run<'_>,
+    after: Option<&Buffers>,
+    options: Options,
+) -> Result<Assembly, String> {
+    let made = linx(run.module, run.kernel, run.launch, &|_| None);
+    let assembly = made.map_err(|e| e.to_string())?;
+    let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
+    let found = bundled_on_machine(&assembly, run, options);
+    match difference(after, &found.map_err(|e| format!("FAULT {e}"))?) {
+        Some(difference) => Err(format!("WRONG {difference}")),
+        None => Ok(assembly),
+    }
+}
+
 /// What comes of the launches of a file.
 fn outcomes(file: &std::path::Path, options: Options) -> Vec<(String, Result<Assembly, String>)> {
-    each_launch(file, |run, after| {
-        let made = linx(run.module, run.kernel, run.launch, &|_| None);
-        let assembly = made.map_err(|e| e.to_string())?;
-        let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
-        let found = bundled_on_machine(&assembly, run, options);
-        match difference(after, &found.map_err(|e| format!("FAULT {e}"))?) {
-            Some(difference) => Err(format!("WRONG {difference}")),
-            None => Ok(assembly),
-        }
-    })
+    each_launch(file, |run, after| outcome(run, after, options))
 }
 
 fn name_of(file: &std::path::Path) -> String {

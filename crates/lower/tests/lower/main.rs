@@ -1,6 +1,7 @@
 //! Tests of the lowerings.
 
 mod bundled;
+mod compilers;
 mod kernels;
 mod legal;
 mod linx;

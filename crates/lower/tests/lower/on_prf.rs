@@ -84,7 +84,11 @@ fn on_cycle_model(
 }
 
 /// What comes of a launch: how many instructions its program has, or why not.
-fn outcome(run: &Run<'_>, after: Option<&Buffers>, timed: bool) -> Result<usize, String> {
+pub(crate) fn outcome(
+    run: &Run<'_>,
+    after: Option<&Buffers>,
+    timed: bool,
+) -> Result<usize, String> {
     let (assembly, _) =
         prf_for(run.module, run.kernel, 32, &run.launch).map_err(|e| e.to_string())?;
     let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };

@@ -1,7 +1,9 @@
 //! Kernels on RISC-V with PMASK store what each thread alone would store.
 
 use super::prf::{BLOCKS, THREADS, alone};
-use super::programs::{body, graph, graphs, kernel, launched_kernel, programs, verified, work};
+use super::programs::{
+    body, graph, graphs, kernel, launched_kernel, launched_straight, programs, verified, work,
+};
 use crate::bundled::Buffers;
 use ::pmask::{Config, Pmask};
 use ir::{FuncId, VerifiedModule};
@@ -110,6 +112,48 @@ fn check_with(text: &str, options: &[Options]) {
         let found = stored(&module, options, &LAUNCH, 4 * (THREADS * BLOCKS) as usize);
         assert_eq!(found, expected, "{options:?}\n{text}");
     }
+}
+
+#[test]
+fn straight_code_of_launches() {
+    launched_straight().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn collectives_of_some_lanes_are_refused() {
+    let refused = |inst: &str, lanes: u32| {
+        let text =
+            format!("kernel @k() {{\n  reg %x, %y: b32\n  reg %p: pred\na:\n  {inst}\n  ret\n}}\n");
+        let options = Options { lanes, ..Options::default() };
+        let launch = Launch { grid: [1; 3], block: [8, 1, 1], shared: 0 };
+        let made = pmask(&verified(&text), FuncId(0), options, &launch, &|_| None);
+        made.err().map(|why| why.to_string())
+    };
+    let why = "the machine has no collectives of some lanes of several warps";
+    for (inst, name) in [
+        ("%x = ballot %p, 0xff", "ballot"),
+        ("%x = ballot %p, %y", "ballot"),
+        ("%x = activemask", "activemask"),
+    ] {
+        assert_eq!(refused(inst, 4), Some(format!("{why} (for `{name}`)")));
+        // A block of one warp of the machine knows its lanes.
+        assert_eq!(refused(inst, 8), None);
+    }
+}
+
+#[test]
+fn launches_have_limits() {
+    let module = verified("kernel @k() {\na:\n  ret\n}\n");
+    let refused = |grid: [u32; 3], block: [u32; 3]| {
+        let launch = Launch { grid, block, shared: 0 };
+        let made = pmask(&module, FuncId(0), Options::default(), &launch, &|_| None);
+        made.err().map(|why| why.to_string())
+    };
+    assert_eq!(refused([1; 3], [1024, 1, 1]), None);
+    let why = "the machine has no blocks of 1025 threads (1 to 1024)";
+    assert_eq!(refused([1; 3], [1025, 1, 1]).as_deref(), Some(why));
+    let why = "the machine has no grids of 4294967295 blocks (1 to 2147483647)";
+    assert_eq!(refused([u32::MAX, 2, 1], [1; 3]).as_deref(), Some(why));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stderr, reason = "campaigns tell what they did")]
 
 use super::programs::{
-    Kind, body, graph, graphs, kernel, launched_kernel, programs, verified, work,
+    Kind, body, graph, graphs, kernel, launched_kernel, launched_straight, programs, verified, work,
 };
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
@@ -131,6 +131,22 @@ fn same(
         assert_eq!(found, expected, "{predicates}\n{text}\n{}", assembly.text);
     }
     true
+}
+
+#[test]
+fn straight_code() {
+    for index in 0..16 {
+        let mut out = String::new();
+        work(&mut out, index);
+        check(&kernel(&out));
+    }
+}
+
+#[test]
+fn straight_code_of_launches() {
+    for text in launched_straight() {
+        assert!(fits_launched(&text, &[5]), "{text}");
+    }
 }
 
 proptest! {

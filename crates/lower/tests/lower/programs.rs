@@ -256,3 +256,15 @@ pub(crate) fn campaign(check: impl Fn(Kind, &str, usize)) {
     });
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }
+
+/// Kernels with each kind of [`launched_work`].
+pub(crate) fn launched_straight() -> Vec<String> {
+    let kernel = |index: usize| {
+        let mut out = String::new();
+        for part in 0..2 {
+            work(&mut out, index + 8 * part);
+        }
+        launched_kernel(&out)
+    };
+    (0..8).map(kernel).collect()
+}

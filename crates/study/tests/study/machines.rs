@@ -138,6 +138,115 @@ fn machines_are_named() {
     assert!(machines_named(ptx, "linx,linx", span).is_err());
 }
 
+const PAGE: &str = include_str!("../../../../docs/one-kernel.md");
+
+/// Kernels of the book's table, by folder.
+const TWELVE: [&str; 12] = [
+    "saxpy",
+    "divergence/short_circuit",
+    "divergence/trip_count",
+    "divergence/split_merge",
+    "divergence/nested",
+    "divergence/exception_call",
+    "divergence/partition",
+    "collatz",
+    "dp4a",
+    "histogram",
+    "transpose",
+    "match_any",
+];
+
+/// Issues of a job on RISC-V whose programs use one mask bank beside the virtual one.
+fn issues_with_one_bank(job: &Job) -> Option<u64> {
+    let backend = study::lowering::Backend::find("pmask")?;
+    let module = job.program().module()?;
+    let programs = job.launch_sizes().map(|(kernel, grid, block, shared)| {
+        let sizes = ["grid-x", "grid-y", "grid-z", "block-x", "block-y", "block-z"];
+        let mut given: Vec<(String, String)> = sizes
+            .iter()
+            .zip(grid.iter().chain(&block))
+            .map(|(name, size)| ((*name).to_owned(), size.to_string()))
+            .collect();
+        given.push(("shared".to_owned(), shared.to_string()));
+        given.push(("banks".to_owned(), "2".to_owned()));
+        let settings = backend.settings(&given).ok()?;
+        let made = study::lowering::lowered(module, kernel, (backend, &settings), &|_| None);
+        Some(made.ok()?.text)
+    });
+    let programs: Vec<String> = programs.collect::<Option<_>>()?;
+    let machine = ::machines::find("pmask").expect("a machine");
+    let run = job.run_lowered(machine, &programs, (None, None), &mut Unmonitored).ok()?;
+    Some(run.launches.iter().map(|launch| launch.stats.counts.slots.issues()).sum())
+}
+
+/// Issues for lanes, the lanes that an issue has, and what else a machine pays.
+fn cost(figures: &Figures, more: &str) -> String {
+    let issues = figures.slots.issues();
+    let masked = issues - figures.slots.uniform_issues;
+    let lanes = figures.used() as f64 / masked.max(1) as f64;
+    let equal = match &figures.equality {
+        Equality::Differs { order, .. } if order.explains() => ", in another order",
+        Equality::Differs { .. } => ", DIFFERS",
+        Equality::Reference | Equality::Equal => "",
+    };
+    format!("{issues}; {masked} of {lanes:.1}{more}{equal}")
+}
+
+fn twelve() -> String {
+    let mut out = String::from(
+        "| kernel | ptx | linx | pmask | pmask -1 | prf |\n|---|---|---|---|---|---|\n",
+    );
+    for name in TWELVE {
+        let job = job(name);
+        let comparison = compare(&job, &machines(&["linx", "pmask", "prf"]), &mut Unmonitored);
+        let comparison = comparison.expect("the job runs").expect("nothing stops it");
+        assert!(comparison.sound(), "{}", to_text(&comparison));
+        out.push_str(&format!("| {name} |"));
+        for row in &comparison.rows {
+            let Outcome::Ran(figures) = &row.outcome else {
+                out.push_str(" refused |");
+                continue;
+            };
+            let figure = |name: &str| {
+                let found = figures.lowering.iter().find(|(known, _)| known == name);
+                found.map_or(0, |(_, figure)| *figure)
+            };
+            let more = match row.machine.as_str() {
+                "linx" => {
+                    let frame = figure("stores to the frame") + figure("loads from the frame");
+                    format!("; {frame} of {} in the frame", figure("instructions"))
+                }
+                "pmask" => {
+                    format!("; {} of {} move masks", figure("mask moves"), figure("instructions"))
+                }
+                "prf" => format!("; {} predicates", figure("predicate registers")),
+                _ => String::new(),
+            };
+            out.push_str(&format!(" {} |", cost(figures, &more)));
+            if row.machine == "pmask" {
+                let issues = issues_with_one_bank(&job).expect("it runs there");
+                out.push_str(&format!(" {issues} |"));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn the_page_has_twelve_kernels_on_every_machine() {
+    let (start, end) = ("<!-- machines -->\n\n", "\n<!-- end of machines -->");
+    let (before, rest) = PAGE.split_once(start).expect("has the mark");
+    let (_, after) = rest.split_once(end).expect("has the mark");
+    let page = format!("{before}{start}{}{end}{after}", twelve());
+    if std::env::var_os("SIMTLAB_BLESS").is_some_and(|v| !v.is_empty() && v != "0") {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/one-kernel.md");
+        std::fs::write(path, page).expect("the page can be written");
+    } else {
+        assert!(page == PAGE, "SIMTLAB_BLESS=1 renews docs/one-kernel.md:\n\n{page}");
+    }
+}
+
 #[test]
 #[ignore = "runs all bundled kernels"]
 fn all() {
