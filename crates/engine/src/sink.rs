@@ -70,8 +70,8 @@ impl<const N: usize> Observer<N> for SinkObserver<'_> {
             unmasked: widen(&of.unmasked),
             on: widen(&of.on),
         };
-        let Issue { group, pc, domain, depth, .. } = *issue;
-        self.0.issue(&Issue { group, pc, domain, lanes: &lanes, depth });
+        let Issue { group, pc, domain, depth, guard_off, .. } = *issue;
+        self.0.issue(&Issue { group, pc, domain, lanes: &lanes, depth, guard_off });
     }
 
     fn branch(&mut self, branch: &Branch<'_, N>) {

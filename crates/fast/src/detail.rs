@@ -25,7 +25,8 @@ pub struct Detail {
     /// Slots of issues that were not part of a whole run: by step, then by block for the blocks'
     /// ends.
     places: Vec<LaneSlots>,
-    /// Lanes that guards turned off, by step.
+    /// Lanes that guards turned off, by step; then those of ends of blocks whose guard does not
+    /// hold, all together.
     off: Vec<u64>,
 }
 
@@ -35,7 +36,7 @@ impl Detail {
             active_lanes: vec![0; 33],
             blocks: vec![LaneSlots::default(); code.blocks.len()],
             places: vec![LaneSlots::default(); code.steps.len() + code.blocks.len()],
-            off: vec![0; code.steps.len()],
+            off: vec![0; code.steps.len() + 1],
             ..Self::default()
         }
     }
@@ -83,6 +84,13 @@ impl Detail {
 
     pub(crate) fn predicate_off(&mut self, step: usize, lanes: u32) {
         self.off[step] += u64::from(lanes.count_ones());
+    }
+
+    /// Counts lanes of an end of a block whose guard does not hold.
+    pub(crate) fn guard_off_at_end(&mut self, lanes: u32) {
+        if let Some(ends) = self.off.last_mut() {
+            *ends += u64::from(lanes.count_ones());
+        }
     }
 
     /// Adds the counts of a worker.
@@ -134,6 +142,7 @@ impl Detail {
     /// launch.
     pub(crate) fn finish(&mut self, code: &Code, stats: &Counts, done: &Counts) {
         self.add_totals(stats, done);
+        self.counts.control_guard_off += self.off.last_mut().map_or(0, std::mem::take);
         for (index, block) in code.blocks.iter().enumerate() {
             let whole = self.blocks[index];
             if block.is_free {

@@ -549,6 +549,7 @@ impl<'m> Machine<'m> {
             End::Branch(guard, to, next) => {
                 let taken = warp.guarded(guard, lanes);
                 let stay = lanes & !taken;
+                self.guard_off(stay);
                 self.stats.conditional_branches += 1;
                 self.target(1);
                 if taken == 0 || stay == 0 || to == next {
@@ -587,10 +588,12 @@ impl<'m> Machine<'m> {
             }
             End::Return(guard, next, back) => {
                 let returning = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
+                self.guard_off(lanes & !returning);
                 warp.stack.return_lanes(returning, *next, *back);
             }
             End::Exit(guard, next) => {
                 let ending = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
+                self.guard_off(lanes & !ending);
                 warp.exited |= ending;
                 self.ctas[self.slot].live -= ending.count_ones();
                 warp.stack.exit(ending, *next);
@@ -600,6 +603,14 @@ impl<'m> Machine<'m> {
             }
         }
         Ok(StepOutcome::Next)
+    }
+
+    /// Counts lanes of an end of a block whose guard does not hold.
+    #[inline(always)]
+    fn guard_off(&mut self, lanes: u32) {
+        if let Some(detail) = &mut self.detail {
+            detail.guard_off_at_end(lanes);
+        }
     }
 
     /// Counts distinct branch targets.

@@ -50,7 +50,8 @@ pub trait Worker {
 pub struct WorkerCounts {
     /// Issues by place.
     pub sites: Vec<IssueSite>,
-    /// Lanes that guards turned off, by step.
+    /// Lanes that guards turned off, by step; then those of ends of blocks whose guard does not
+    /// hold, all together.
     pub off: Vec<u64>,
     /// The number of issues by number of active lanes.
     pub active_lanes: Vec<u64>,

@@ -109,6 +109,7 @@ impl State {
                 domain: Domain::Uniform,
                 lanes: &lanes,
                 depth: 1,
+                guard_off: 0,
             });
         }
     }

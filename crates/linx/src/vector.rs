@@ -153,6 +153,7 @@ impl State {
                 domain: Domain::Vector,
                 lanes: &counted,
                 depth: 1,
+                guard_off: 0,
             });
         }
     }

@@ -355,7 +355,14 @@ impl Pmask {
 
 fn tell<O: Observer<1>>(state: &State, domain: Domain, lanes: &IssueLanes<1>, observer: &mut O) {
     if O::EVENTS.has(Events::ISSUE) {
-        observer.issue(&Issue { group: GROUP, pc: Pc(state.pc), domain, lanes, depth: 1 });
+        observer.issue(&Issue {
+            group: GROUP,
+            pc: Pc(state.pc),
+            domain,
+            lanes,
+            depth: 1,
+            guard_off: 0,
+        });
     }
 }
 

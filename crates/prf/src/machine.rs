@@ -149,6 +149,7 @@ fn issue<O: Observer<1>>(
             domain: Domain::Vector,
             lanes: &lanes,
             depth: 1,
+            guard_off: 0,
         });
     }
     let [a, b] = insn.operands().map(|register| warp.operand(register));

@@ -73,6 +73,9 @@ pub struct Issue<'a, const N: usize> {
     pub lanes: &'a IssueLanes<N>,
     /// Number of paths that the group's mechanism now holds, this one included.
     pub depth: u32,
+    /// Lanes of a guarded branch, return or exit whose guard does not hold: they take part in the
+    /// issue, which decides where they go, and are among the lanes that are on.
+    pub guard_off: u32,
 }
 
 /// A branch issue: distinct next places with their lanes.

@@ -288,11 +288,10 @@ impl LaneSlots {
         ratio(self.active(), self.width)
     }
 
-    /// Share of slots whose lane executed: warp non-predicated execution efficiency. 0 without
-    /// issues.
+    /// Share of so many lanes in all slots. 0 without issues.
     #[must_use]
-    pub fn nonpred_efficiency(&self) -> f64 {
-        ratio(self.of(SlotCause::On), self.width)
+    pub fn share(&self, lanes: u64) -> f64 {
+        ratio(lanes, self.width)
     }
 
     /// Adds another run's totals.

@@ -156,7 +156,14 @@ impl State {
         }
         if O::EVENTS.has(Events::ISSUE) {
             let (pc, domain) = (Pc(group.pc), i.domain());
-            observer.issue(&Issue { group: group.id, pc, domain, lanes: &lanes, depth: 1 });
+            observer.issue(&Issue {
+                group: group.id,
+                pc,
+                domain,
+                lanes: &lanes,
+                depth: 1,
+                guard_off: 0,
+            });
         }
         let next = self.execute(i, on, observer)?;
         if let Some(group) = &mut self.group {

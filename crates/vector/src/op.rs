@@ -573,6 +573,9 @@ pub enum Op {
     Count(BlockCounts),
     /// Counts the difference of two populations as lanes that the guard of a step turned off.
     CountOff(u32),
+    /// In launches in detail, counts the difference of two populations as lanes of an end of a
+    /// block whose guard does not hold. The number is that of the steps of the code.
+    CountEndOff(u32),
     /// Adds a number to a counter.
     Bump(Counter, u32),
     /// Adds a scalar to a counter.
@@ -735,7 +738,7 @@ impl Op {
             (Self::FirstLane, [Mask, Row32 | Row64], [Scalar]) => true,
             (Self::Exit, [Mask], []) => true,
             (Self::Count(_), [Scalar, depths @ ..], []) => depths.iter().all(|&d| d == Scalar),
-            (Self::CountOff(_), [Scalar, Scalar], []) => true,
+            (Self::CountOff(_) | Self::CountEndOff(_), [Scalar, Scalar], []) => true,
             (Self::Bump(..), [], []) => true,
             (Self::BumpBy(_), [Scalar], []) => true,
             (Self::Height(_) | Self::Depth(_), scalars, []) => scalars.iter().all(|&s| s == Scalar),

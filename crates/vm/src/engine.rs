@@ -292,11 +292,18 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         Some(guard) if !code.is_control() => guarded(cta, group, unmasked, guard),
         _ => unmasked,
     };
+    let guard_off = match code.guard {
+        Some(guard) if O::EVENTS.has(Events::ISSUE) && code.is_control() => {
+            (unmasked - guarded(cta, group, unmasked, guard)).count()
+        }
+        _ => 0,
+    };
     let now = Now { slot, group, pc: path.pc, path, unmasked, on };
     let lanes = issue_lanes(state, &now, code);
     if O::EVENTS.has(Events::ISSUE) {
         let domain = if code.is_uniform() { Domain::Uniform } else { Domain::Vector };
-        observer.issue(&Issue { group: id, pc: path.pc, domain, lanes: &lanes, depth: path.depth });
+        let (lanes, depth) = (&lanes, path.depth);
+        observer.issue(&Issue { group: id, pc: path.pc, domain, lanes, depth, guard_off });
     }
     let mut releases = SmallVec::<[Release<N>; 2]>::new();
     let executed = if path.lanes.is_empty() {

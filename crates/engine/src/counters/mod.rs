@@ -159,6 +159,7 @@ impl<const N: usize> Observer<N> for Counters {
         self.counts.max_depth = self.counts.max_depth.max(u64::from(issue.depth));
         self.counts.depth_sum += u64::from(issue.depth);
         self.counts.depth_issues += 1;
+        self.counts.control_guard_off += u64::from(issue.guard_off);
         let pc = usize::try_from(issue.pc.0).unwrap_or(usize::MAX);
         let slots = self.by_pc.0.get_mut(pc);
         if issue.domain == Domain::Uniform {

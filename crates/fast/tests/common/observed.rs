@@ -133,6 +133,7 @@ impl Observer<1> for Observed {
         counted.counts.max_depth = counted.counts.max_depth.max(issue.depth.into());
         counted.counts.depth_sum += u64::from(issue.depth);
         counted.counts.depth_issues += 1;
+        counted.counts.control_guard_off += u64::from(issue.guard_off);
         counted.by_place.entry(issue.pc.0).or_default().vector(issue.lanes);
         *counted.active_lanes.entry(issue.lanes.active.count().into()).or_default() += 1;
     }

@@ -39,7 +39,8 @@ impl<'c> CompiledWorker<'c> {
     pub(super) fn new(compiled: &'c Compiled, code: &'c Code) -> Self {
         let Compiled { kernel, detailed, .. } = compiled;
         let regions = vec![RegionCache::NONE; code.facts.region_steps.len()].into_boxed_slice();
-        let steps = kernel.code().steps.len();
+        // One more for ends of blocks.
+        let steps = kernel.code().steps.len() + 1;
         let Facts { issue_cells, access_groups, .. } = &code.facts;
         let worker_counters =
             detailed.then(|| Box::new(WorkerCounters::new(issue_cells, access_groups, steps)));

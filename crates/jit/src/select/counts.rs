@@ -88,14 +88,29 @@ impl Selector<'_> {
     }
 
     pub(super) fn count_off(&mut self, step: u32, args: &[Value]) {
-        let (all, on) = (self.s(args[0]), self.s(args[1]));
-        let off = self.f.alu(Op::Sub_r64_rm64, View::R64, all, (on,));
+        let off = self.difference(args);
         self.f.effect(Op::Add_rm64_r64, (Mem::frame(Frame::OFF), off));
         if self.detailed {
-            let list = Mem::frame(Frame::GUARDED_OFF);
-            let list = self.f.def(Op::Mov_r64_rm64, View::R64, (list,));
-            self.f.effect(Op::Add_rm64_r64, (Mem::at(list, 8 * i64::from(step)), off));
+            self.count_off_at(step, off);
         }
+    }
+
+    pub(super) fn count_end_off(&mut self, steps: u32, args: &[Value]) {
+        if self.detailed {
+            let off = self.difference(args);
+            self.count_off_at(steps, off);
+        }
+    }
+
+    fn difference(&mut self, args: &[Value]) -> VReg {
+        let (all, on) = (self.s(args[0]), self.s(args[1]));
+        self.f.alu(Op::Sub_r64_rm64, View::R64, all, (on,))
+    }
+
+    fn count_off_at(&mut self, index: u32, off: VReg) {
+        let list = Mem::frame(Frame::GUARDED_OFF);
+        let list = self.f.def(Op::Mov_r64_rm64, View::R64, (list,));
+        self.f.effect(Op::Add_rm64_r64, (Mem::at(list, 8 * i64::from(index)), off));
     }
 
     pub(super) fn population(&mut self, bits: Value, result: Option<Value>) {

@@ -522,6 +522,7 @@ impl Selector<'_> {
             V::Exit => self.exit(args[0]),
             V::Count(counts) => self.count(*counts, args),
             V::CountOff(step) => self.count_off(*step, args),
+            V::CountEndOff(steps) => self.count_end_off(*steps, args),
             V::Bump(counter, by) => self.add_constant_to(*counter, *by),
             V::BumpBy(counter) => self.add_scalar(*counter, args[0]),
             V::Height(known) => self.raise(Frame::MAX_HEIGHT, *known, args),

@@ -165,10 +165,10 @@ fn summary(out: &mut String, total: &LaunchStats) {
     row("inst_executed", grouped(slots.issues()), uniform);
     let active = slots.active();
     row("thread_inst_executed", grouped(active), format!("{:.2} an issue", active as f64 / issues));
-    let on = slots.of(SlotCause::On);
+    let on = counts.pred_on();
     row("thread_inst_pred_on", grouped(on), format!("{:.2} an issue", on as f64 / issues));
     row("warp_execution_efficiency", percent(slots.execution_efficiency()), String::new());
-    row("warp_nonpred_execution_efficiency", percent(slots.nonpred_efficiency()), String::new());
+    row("warp_nonpred_execution_efficiency", percent(slots.share(on)), String::new());
     let branches = counts.branches;
     let uniform_branches = (branches - counts.divergent_branches) as f64;
     let efficiency = if branches == 0 { 1.0 } else { uniform_branches / branches as f64 };

@@ -107,8 +107,8 @@ impl Observer<1> for ProbeForwarder<'_> {
 
     fn issue(&mut self, issue: &Issue<'_, 1>) {
         if let Some(index) = self.listing_places.index(issue.pc.0) {
-            let Issue { group, domain, lanes, depth, .. } = *issue;
-            self.sink.issue(&Issue { group, pc: Pc(index), domain, lanes, depth });
+            let Issue { group, domain, lanes, depth, guard_off, .. } = *issue;
+            self.sink.issue(&Issue { group, pc: Pc(index), domain, lanes, depth, guard_off });
         }
     }
 

@@ -306,7 +306,14 @@ impl State {
             if O::EVENTS.has(Events::ISSUE) {
                 let (group, pc) = (resident.warp.id, Pc(flight.pc.into()));
                 let domain = Domain::Vector;
-                observer.issue(&Issued { group, pc, domain, lanes: &lanes, depth: 1 });
+                observer.issue(&Issued {
+                    group,
+                    pc,
+                    domain,
+                    lanes: &lanes,
+                    depth: 1,
+                    guard_off: 0,
+                });
             }
         }
         self.execute.dispatch(flight);

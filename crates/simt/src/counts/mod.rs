@@ -78,17 +78,21 @@ counters! {
             => thread_inst_executed Count "Lanes in the issuing groups, summed over vector issues."
                 |c| c.slots.active();
             => thread_inst_pred_on Count
-                "As thread_inst_executed, without lanes that a guard or mask turned off."
-                |c| c.slots.of(SlotCause::On);
+                "As thread_inst_executed, without lanes that a guard or mask turned off, and those \
+                of branches, returns and exits whose guard does not hold."
+                |c| c.pred_on();
             => avg_active_threads Mean "thread_inst_executed / vector_issues, in lanes."
                 |c| ratio(c.slots.active(), c.slots.vector_issues);
             => avg_pred_on_threads Mean "thread_inst_pred_on / vector_issues, in lanes."
-                |c| ratio(c.slots.of(SlotCause::On), c.slots.vector_issues);
+                |c| ratio(c.pred_on(), c.slots.vector_issues);
             => warp_execution_efficiency Percent
                 "thread_inst_executed / lane_slots: SIMD efficiency."
                 |c| 100.0 * c.slots.execution_efficiency();
             => warp_nonpred_execution_efficiency Percent "thread_inst_pred_on / lane_slots."
-                |c| 100.0 * c.slots.nonpred_efficiency();
+                |c| 100.0 * c.slots.share(c.pred_on());
+        /// Lanes of guarded branches, returns and exits whose guard does not hold. They are on in
+        /// lane slots, for the instruction decides where they go.
+        event sum control_guard_off;
         event sum branches = "Branch instructions issued.";
         event sum divergent_branches
             = "Branch issues whose lanes went to more than one place.";
@@ -189,6 +193,13 @@ impl Traffic {
 }
 
 impl Counts {
+    /// Lanes that executed, but for those of branches, returns and exits whose guard does not hold:
+    /// NVIDIA's "thread instructions executed where the guard predicate was true".
+    #[must_use]
+    pub fn pred_on(&self) -> u64 {
+        self.slots.of(SlotCause::On).saturating_sub(self.control_guard_off)
+    }
+
     /// Percentage of branches that did not diverge; 100 without branches.
     fn branch_efficiency(&self) -> f64 {
         match self.branches {

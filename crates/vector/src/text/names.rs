@@ -123,6 +123,7 @@ parts! { Op {
     Exit "exit",
     Count(counts) "count",
     CountOff(step) "countoff",
+    CountEndOff(steps) "countendoff",
     Bump(counter, by) "bump",
     BumpBy(counter) "bumpby",
     Height(known) "height",

@@ -81,6 +81,14 @@ impl Translator<'_> {
 
     fn end(&mut self, number: u32, block: &Block, ctx: Ctx) -> Result<(), Untranslated> {
         match &block.end {
+            End::Branch(guard, ..) => self.count_end_off(guard),
+            // With a stack the interpreter may execute these, and counts.
+            End::Exit(Some(guard), _) | End::Return(Some(guard), ..) if self.stack.is_none() => {
+                self.count_end_off(guard);
+            }
+            _ => {}
+        }
+        match &block.end {
             End::Go(to) => self.uniform(block, *to, ctx, block.end_issues),
             End::Branch(_, to, next) if to == next => self.uniform(block, *to, ctx, true),
             End::Branch(guard, to, next) => match guard.pred {
@@ -111,6 +119,20 @@ impl Translator<'_> {
             End::Return(..) if self.stack.is_some() => self.end_by_interpreter(number),
             End::Return(guard, next, _) => self.come_back(guard.as_ref(), *next, ctx),
         }
+    }
+
+    /// Counts the running lanes in which the guard of a block's end does not hold.
+    pub(super) fn count_end_off(&mut self, guard: &Guard) {
+        if self.detailed {
+            let holds = self.guarded(guard);
+            let counts = [self.read(Var::Population), self.population(holds)];
+            self.effect(Op::CountEndOff(self.steps()), &counts);
+        }
+    }
+
+    /// The number of steps of the code.
+    fn steps(&self) -> u32 {
+        u32::try_from(self.code.steps.len()).unwrap_or(u32::MAX)
     }
 
     pub(super) fn is_back(&self, block: &Block, to: u32) -> bool {

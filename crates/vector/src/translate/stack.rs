@@ -259,6 +259,7 @@ impl Translator<'_> {
             let on = self.guarded(guard);
             let (some, none) = self.branch(Condition::Any(on));
             self.block = none;
+            self.count_end_off(guard);
             self.enter_on_stack(next);
             self.block = some;
             let rest = self.one(Op::Mask(MaskOp::AndNot), &[running, on], Type::Mask);

@@ -75,6 +75,7 @@ fn is_count(op: &Op) -> bool {
         op,
         Op::Count(_)
             | Op::CountOff(_)
+            | Op::CountEndOff(_)
             | Op::Bump(..)
             | Op::BumpBy(_)
             | Op::Height(_)

@@ -42,6 +42,7 @@ fn sample() -> LaunchStats {
             domain: Domain::Vector,
             lanes: &lanes,
             depth,
+            guard_off: 0,
         };
         observer.issue(&issue);
     };
