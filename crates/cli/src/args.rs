@@ -604,7 +604,7 @@ pub(crate) struct Compare {
     #[arg(
         long,
         value_name = "A,B,..",
-        conflicts_with_all = ["mechanisms", "warp_size", "axes", "profiles", "jobs"]
+        conflicts_with_all = ["mechanisms", "warp_size", "axes", "profiles", "jobs", "svg"]
     )]
     pub(crate) machines: Option<String>,
     /// A machine's option to vary, with its values (all that there are, if none is named); repeat
@@ -622,6 +622,10 @@ pub(crate) struct Compare {
     /// to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<String>,
+    /// Write plots of all rows to a folder: lanes over the whole run, and the lane slots lost
+    /// because of each branch
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) svg: Option<String>,
 }
 
 /// `explain`.

@@ -1,5 +1,8 @@
 //! The command `compare`.
 
+use std::path::Path;
+
+use inputs::launch::Located;
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use lab::run::Word;
 use serde_json::Value;
@@ -99,6 +102,7 @@ fn run(
         ("json", &args.json),
         ("html", &args.html),
         ("profiles", &args.profiles),
+        ("svg", &args.svg),
     ];
     more.extend(axes.iter().map(|axis| ("axis", axis)));
     let Ready { job, extra } = ready("compare", &args.target, &more, sources)?;
@@ -106,7 +110,7 @@ fn run(
     let mut words = extra.into_iter();
     let (mechanisms, sizes, order) = (words.next(), words.next(), words.next());
     let (json, html) = (words.next().flatten(), words.next().flatten());
-    let profiles = words.next().flatten();
+    let (profiles, svg) = (words.next().flatten(), words.next().flatten());
     let mut plan = Plan {
         mechanisms: job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
@@ -114,7 +118,7 @@ fn run(
         settings: divergence::default_settings(job.machine()),
         star: args.axes.is_empty(),
         profiles: Vec::new(),
-        record_views: html.is_some(),
+        record_views: html.is_some() || svg.is_some(),
         jobs: args.jobs.map_or(0, usize::from),
     };
     if let Some(word) = profiles {
@@ -152,6 +156,9 @@ fn run(
         }
     }
     let places = ReportPlaces::new(json, html, &mut found);
+    if let Some(Err(finding)) = svg.as_ref().map(plots_folder) {
+        found.push(finding);
+    }
     if found.has_errors() {
         return Err(found);
     }
@@ -172,7 +179,23 @@ fn run(
         },
     };
     places.print(&reports, out)?;
+    if let Some(folder) = svg {
+        for plot in study::plots::plots(&comparison) {
+            let path = Path::new(&folder.value).join(format!("{}.svg", plot.name));
+            write(&path.to_string_lossy(), folder.span, &plot.svg)?;
+            out.note(&format!("{}: {}\n", path.display(), plot.title));
+        }
+    }
     Ok(Some(comparison))
+}
+
+/// Makes the folder of plots.
+fn plots_folder(folder: &Located<String>) -> Result<(), Diagnostic> {
+    std::fs::create_dir_all(&folder.value).map_err(|error| {
+        let message = format!("cannot make the folder {}: {error}", folder.value);
+        let help = "name a folder, or a place where one can be made";
+        Diagnostic::error("cli::output", message).at(folder.span, "").help(help)
+    })
 }
 
 /// Compares machines.

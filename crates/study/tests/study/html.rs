@@ -43,7 +43,12 @@ fn compared(name: &str, kernel: &str, block: u32) -> (Job, Comparison) {
     compared_under(&["ipdom", "min-pc"], name, kernel, block)
 }
 
-fn compared_under(mechanisms: &[&str], name: &str, kernel: &str, block: u32) -> (Job, Comparison) {
+pub(crate) fn compared_under(
+    mechanisms: &[&str],
+    name: &str,
+    kernel: &str,
+    block: u32,
+) -> (Job, Comparison) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("k.ir"), kernel).expect("a file");

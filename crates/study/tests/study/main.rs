@@ -7,3 +7,4 @@ mod claims;
 mod divergence;
 mod html;
 mod machines;
+mod plots;

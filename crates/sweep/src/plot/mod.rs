@@ -6,26 +6,15 @@
 //! nothing by failing on a hard one.
 
 mod summary;
-mod svg;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::store::StoreError;
+pub use study::svg::Plot;
+pub(crate) use study::svg::escape;
+use study::svg::{Svg, colour, mark};
 pub use summary::{Summary, Verdicts};
-pub(crate) use svg::escape;
-use svg::{Svg, colour, mark};
-
-/// A plot: the name of its file, its title, and the SVG.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plot {
-    /// The name without extension.
-    pub name: &'static str,
-    /// What it shows, in one line.
-    pub title: String,
-    /// The picture.
-    pub svg: String,
-}
 
 /// Draws all plots of a directory.
 ///

@@ -1,6 +1,18 @@
-//! Pictures as SVG text. Text from rows reaches a picture only through [`escape`].
+//! Pictures as SVG text. Text of users reaches a picture only through [`escape`]. Places are in
+//! pixels, from the upper left corner.
 
 use std::fmt::Write as _;
+
+/// A plot: the name of its file, its title, and the SVG.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// The name without extension.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub title: String,
+    /// The picture.
+    pub svg: String,
+}
 
 /// Colours that are told apart with any colour vision (Okabe and Ito, 2008), then darker ones.
 const COLOURS: [&str; 16] = [
@@ -13,44 +25,39 @@ const MARKS: [&str; 6] = ["circle", "square", "triangle", "diamond", "cross", "p
 
 const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:14px}.small{font-size:10px;fill:#444}\
 .grid{stroke:#ddd}.axis{stroke:#666;stroke-dasharray:3 3}.ok{fill:#e7f2ec}.hang{fill:#d55e00}.order{fill:#f0e0a0}.racy{fill:#cbb7d6}\
-.fault,.error{fill:#222}.unsound{fill:#e69f00}.none{fill:#eee}.on-dark{fill:#fff}";
+.fault,.error{fill:#222}.unsound{fill:#e69f00}.none{fill:#eee}.on-dark{fill:#fff}.frame{fill:none;stroke:#ccc}";
 
 /// A picture that is being drawn.
-pub(super) struct Svg {
+#[derive(Debug)]
+pub struct Svg {
     out: String,
 }
 
 /// Returns the colour of a series.
-pub(super) fn colour(index: usize) -> &'static str {
+#[must_use]
+pub fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
 /// Returns the mark of a series.
-pub(super) fn mark(index: usize) -> &'static str {
+#[must_use]
+pub fn mark(index: usize) -> &'static str {
     MARKS[index % MARKS.len()]
 }
 
 /// Escapes text for elements and attributes.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+#[must_use]
+pub fn escape(text: &str) -> String {
+    crate::html::escape::text(text)
 }
 
-type Point = (f64, f64);
+/// A place or a size: x and y.
+pub type Point = (f64, f64);
 
 impl Svg {
-    pub(super) fn new(width: f64, height: f64, title: &str) -> Self {
+    /// Begins a picture of a size, with its title.
+    #[must_use]
+    pub fn new(width: f64, height: f64, title: &str) -> Self {
         let mut out = String::new();
         let title = escape(title);
         let _ = write!(
@@ -61,12 +68,15 @@ impl Svg {
         Self { out }
     }
 
-    pub(super) fn finish(mut self) -> String {
+    /// Ends the picture, and returns its text.
+    #[must_use]
+    pub fn finish(mut self) -> String {
         self.out.push_str("</svg>\n");
         self.out
     }
 
-    pub(super) fn line(&mut self, a: Point, b: Point, class: &str) {
+    /// Draws a line of a class of the style: `grid` or `axis`.
+    pub fn line(&mut self, a: Point, b: Point, class: &str) {
         let ((ax, ay), (bx, by)) = (a, b);
         let _ = writeln!(
             self.out,
@@ -74,7 +84,8 @@ impl Svg {
         );
     }
 
-    pub(super) fn text(&mut self, (x, y): Point, anchor: &str, text: &str) {
+    /// Writes text with an anchor: `start`, `middle` or `end`.
+    pub fn text(&mut self, (x, y): Point, anchor: &str, text: &str) {
         let text = escape(text);
         let _ = writeln!(
             self.out,
@@ -82,12 +93,14 @@ impl Svg {
         );
     }
 
-    pub(super) fn small(&mut self, (x, y): Point, text: &str) {
+    /// Writes small text.
+    pub fn small(&mut self, (x, y): Point, text: &str) {
         let text = escape(text);
         let _ = writeln!(self.out, "<text class=\"small\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>");
     }
 
-    pub(super) fn slanted(&mut self, (x, y): Point, text: &str) {
+    /// Writes text that rises to the right.
+    pub fn slanted(&mut self, (x, y): Point, text: &str) {
         let text = escape(text);
         let _ = writeln!(
             self.out,
@@ -95,7 +108,8 @@ impl Svg {
         );
     }
 
-    pub(super) fn path(&mut self, points: &[Point], colour: &str) {
+    /// Draws a line through points.
+    pub fn path(&mut self, points: &[Point], colour: &str) {
         let text: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(
             self.out,
@@ -104,7 +118,8 @@ impl Svg {
         );
     }
 
-    pub(super) fn mark(&mut self, (x, y): Point, mark: &str, colour: &str, label: &str) {
+    /// Draws a mark of a series, with a label.
+    pub fn mark(&mut self, (x, y): Point, mark: &str, colour: &str, label: &str) {
         let label = escape(label);
         let path = match mark {
             "square" => format!("M{:.1} {:.1}h8v8h-8z", x - 4.0, y - 4.0),
@@ -121,7 +136,8 @@ impl Svg {
         );
     }
 
-    pub(super) fn rect(&mut self, (x, y): Point, (w, h): Point, colour: &str, label: &str) {
+    /// Draws a rectangle with a label.
+    pub fn rect(&mut self, (x, y): Point, (w, h): Point, colour: &str, label: &str) {
         let (label, w) = (escape(label), w.max(0.5));
         let _ = writeln!(
             self.out,
@@ -129,7 +145,8 @@ impl Svg {
         );
     }
 
-    pub(super) fn cell(&mut self, (x, y): Point, size: f64, class: &str, sign: &str, label: &str) {
+    /// Draws a square cell of a class, with a sign and a label.
+    pub fn cell(&mut self, (x, y): Point, size: f64, class: &str, sign: &str, label: &str) {
         let (label, sign) = (escape(label), escape(sign));
         let dark = matches!(class, "hang" | "fault" | "error");
         let ink = if dark { " class=\"on-dark\"" } else { "" };
@@ -141,7 +158,7 @@ impl Svg {
     }
 
     /// Draws a value from 0 to 100 as a shade, with the number.
-    pub(super) fn shade(&mut self, (x, y): Point, (w, h): Point, percent: f64, label: &str) {
+    pub fn shade(&mut self, (x, y): Point, (w, h): Point, percent: f64, label: &str) {
         let label = escape(label);
         let share = (percent / 100.0).clamp(0.0, 1.0);
         let channel = |full: f64, none: f64| none + (full - none) * share;
@@ -151,6 +168,22 @@ impl Svg {
         let _ = writeln!(
             self.out,
             "<g><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"rgb({r:.0},{g:.0},{b:.0})\"/><text class=\"small{ink}\" x=\"{tx:.1}\" y=\"{ty:.1}\" text-anchor=\"middle\">{percent:.0}</text><title>{label}</title></g>"
+        );
+    }
+    /// Fills an area, given as the data of an SVG path, at an opacity from 0 to 1.
+    pub fn area(&mut self, path: &str, opacity: f64, colour: &str) {
+        let _ = writeln!(
+            self.out,
+            "<path d=\"{path}\" fill=\"{colour}\" fill-opacity=\"{opacity:.2}\"/>"
+        );
+    }
+
+    /// Draws an empty rectangle with a label.
+    pub fn frame(&mut self, (x, y): Point, (w, h): Point, label: &str) {
+        let label = escape(label);
+        let _ = writeln!(
+            self.out,
+            "<rect class=\"frame\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"><title>{label}</title></rect>"
         );
     }
 }
