@@ -331,6 +331,14 @@ fn issues_are_never_below_the_bounds() {
             }
         }
     }
+    // A simulation of the threads' traces in Python gives these: the bound, and the issues where
+    // each place lets all its threads go before the next. Where one group of a place runs ahead, the
+    // same takes 3153.
+    let four = compared(&jobs[0].1, &["compaction"], &[4]);
+    let found = row(&four, "compaction", 4);
+    let issues = found.stats.as_ref().map(|s| s.counts.slots.issues());
+    let least = found.least.map(|least| least.within_blocks);
+    assert_eq!((issues, least), (Some(2904), Some(2834)));
     // With a thread in each column the block is one warp, and the bound of both is one.
     let whole = compared(&jobs[0].1, &["ipdom", "compaction", "exec-mask"], &[128]);
     let least = row(&whole, "ipdom", 128).least.expect("known");
