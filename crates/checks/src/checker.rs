@@ -7,13 +7,17 @@
 use std::sync::Arc;
 
 use crate::init::Init;
+use crate::mbarriers::Mbarriers;
 use crate::probe::{EventSink, LaunchStart, Place, Probe, Role, Shape, WORDS};
+use crate::products::Products;
 use findings::{AccessRecord, Check, CheckSet, Finding, Findings, Kind, Location};
 use simt::machine::HangKind;
-use simt::observe::{Access, AccessKind, CtaEvent, Events, Issue, Sync};
-use vm::{Definedness, UndefinedMemory};
+use simt::observe::{
+    Access, AccessKind, Asynchronous, CtaEvent, Events, Issue, MbarrierEvent, Sync,
+};
+use vm::{Asynchrony, Definedness, UndefinedMemory};
 
-use crate::race::{Race, Races, RacingAccess};
+use crate::race::{Hazard, LateAccess, Race, Races, RacingAccess};
 use crate::rendezvous::Rendezvous;
 
 /// Bytes after each shared variable that no access may touch where the check `memory` is asked for.
@@ -71,10 +75,12 @@ pub struct Checker {
     launch: Launch,
     /// Launches that have begun.
     begun: usize,
-    /// Whether the last of them has ended in a deadlock.
-    deadlock: bool,
+    /// How the last of them hangs.
+    hang: Option<HangKind>,
     races: Option<Races>,
     rendezvous: Option<Rendezvous>,
+    mbarriers: Option<Mbarriers>,
+    products: Option<Products>,
     init: Option<Init>,
     findings: Findings,
 }
@@ -86,9 +92,11 @@ impl Checker {
         Self {
             launch: Launch::default(),
             begun: 0,
-            deadlock: false,
+            hang: None,
             races: checks.has(Check::Race).then(Races::default),
             rendezvous: checks.has(Check::Sync).then(Rendezvous::default),
+            mbarriers: checks.has(Check::Sync).then(Mbarriers::default),
+            products: checks.has(Check::Race).then(Products::default),
             init: checks.has(Check::Init).then(Init::new),
             findings: Findings::new(program, checks),
         }
@@ -96,10 +104,19 @@ impl Checker {
 
     /// Moves what was found in the launch that has ended.
     fn collect(&mut self) {
-        let deadlock = std::mem::take(&mut self.deadlock);
+        let hang = self.hang.take();
+        let deadlock = hang == Some(HangKind::Deadlock);
         let (launch, findings) = (&self.launch, &mut self.findings);
         if let Some(races) = &mut self.races {
             races.take().iter().for_each(|race| findings.add(race_finding(launch, race)));
+            races.take_late().iter().for_each(|late| findings.add(late_finding(launch, late)));
+        }
+        if let Some(products) = &mut self.products {
+            products.take().into_iter().for_each(|found| findings.add(found));
+        }
+        if let Some(mbarriers) = &mut self.mbarriers {
+            let found = mbarriers.take(launch, hang.is_some());
+            found.into_iter().for_each(|found| findings.add(found));
         }
         if let Some(rendezvous) = &mut self.rendezvous {
             rendezvous.take(launch, deadlock).into_iter().for_each(|found| findings.add(found));
@@ -160,6 +177,10 @@ impl Probe for Checker {
         if self.findings.checks.has(Check::Memory) { GUARD } else { 0 }
     }
 
+    fn asynchrony(&self) -> Option<Asynchrony> {
+        Some(Asynchrony::Late)
+    }
+
     fn begin(&mut self, launch: &LaunchStart<'_>) {
         self.collect();
         self.launch = Launch {
@@ -178,8 +199,10 @@ impl Probe for Checker {
 impl EventSink for Checker {
     fn events(&self) -> Events {
         let races = self.races.as_ref().map_or(Events::NONE, Races::events);
-        let sync = Events::ISSUE.and(Events::SYNC).and(Events::CTA);
-        races.and(if self.rendezvous.is_some() { sync } else { Events::NONE })
+        let products = if self.products.is_some() { Events::ISSUE } else { Events::NONE };
+        let sync = Events::ISSUE.and(Events::SYNC).and(Events::CTA).and(Events::ASYNC);
+        let sync = if self.rendezvous.is_some() { sync } else { Events::NONE };
+        races.and(products).and(sync)
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {
@@ -188,6 +211,9 @@ impl EventSink for Checker {
         }
         if let Some(rendezvous) = &mut self.rendezvous {
             rendezvous.issue(&self.launch, issue);
+        }
+        if let Some(products) = &mut self.products {
+            products.issue(&self.launch, issue);
         }
     }
 
@@ -206,6 +232,24 @@ impl EventSink for Checker {
         }
     }
 
+    fn asynchronous(&mut self, event: &Asynchronous<'_, WORDS>) {
+        if let Some(races) = &mut self.races {
+            races.asynchronous(event);
+        }
+        if let Some(products) = &mut self.products {
+            products.event(&self.launch, event);
+        }
+    }
+
+    fn mbarrier(&mut self, event: &MbarrierEvent) {
+        if let Some(races) = &mut self.races {
+            races.mbarrier(event);
+        }
+        if let Some(mbarriers) = &mut self.mbarriers {
+            mbarriers.event(event);
+        }
+    }
+
     fn lend_definedness(&mut self) -> Option<Box<Definedness>> {
         self.init.as_mut()?.lend(self.launch.index)
     }
@@ -217,7 +261,7 @@ impl EventSink for Checker {
     }
 
     fn hang(&mut self, kind: HangKind) {
-        self.deadlock = kind == HangKind::Deadlock;
+        self.hang = Some(kind);
         // The launch may run again unobserved.
         if let Some(undefined) = self.undefined() {
             undefined.forget();
@@ -234,14 +278,88 @@ impl EventSink for Checker {
         if let Some(rendezvous) = &mut self.rendezvous {
             rendezvous.forget(cta);
         }
+        if let Some(mbarriers) = &mut self.mbarriers {
+            mbarriers.forget(&self.launch, cta);
+        }
+        if let Some(products) = &mut self.products {
+            products.forget(cta);
+        }
     }
+}
+
+/// The kind of a hazard of asynchronous operations and barriers in shared memory.
+fn protocol(hazard: Hazard) -> Option<Kind> {
+    Some(match hazard {
+        Hazard::Unordered => return None,
+        Hazard::Barrier => Kind::BarrierBeforeInit,
+        Hazard::Unfinished => Kind::UnfinishedRead,
+        Hazard::WrongPhase { .. } => Kind::WrongPhase,
+        Hazard::Overwritten => Kind::OverwrittenInFlight,
+        Hazard::Unfenced => Kind::MissingProxyFence,
+    })
+}
+
+fn protocol_message(launch: &Launch, race: &Race) -> String {
+    let (mut operation, mut thread) = (&race.first, &race.second);
+    if !operation.asynchronous {
+        (operation, thread) = (thread, operation);
+    }
+    let [at, with] = [operation, thread].map(|access| access.place.describe());
+    match race.hazard {
+        Hazard::Unfinished => {
+            format!("{with} reads what the operation of {at} writes, and has not waited for it")
+        }
+        Hazard::WrongPhase { wait } => format!(
+            "{with} reads what the operation of {at} writes; the wait at {} was for a phase before",
+            launch.location(wait).describe()
+        ),
+        Hazard::Overwritten if thread.asynchronous => {
+            format!("the operations of {at} and {with} access the same bytes in any order")
+        }
+        Hazard::Overwritten if operation.kind == AccessKind::Load => {
+            format!("{with} writes what the operation of {at} may still read")
+        }
+        Hazard::Overwritten => {
+            format!("the operation of {at} writes what {with} may still access")
+        }
+        Hazard::Unfenced => {
+            format!("no proxy fence is between the write at {with} and the operation of {at}")
+        }
+        Hazard::Barrier | Hazard::Unordered => {
+            format!("the barrier is used at {with}, and nothing orders that with {at}")
+        }
+    }
+}
+
+/// An access to the shared memory of a block that may have ended.
+fn late_finding(launch: &Launch, late: &LateAccess) -> Finding {
+    let access = &late.access;
+    let place = access.place.location();
+    let who = if access.asynchronous { "the operation of" } else { "the access at" };
+    let message =
+        format!("a block may end before {who} {} to its shared memory is done", place.describe());
+    let mut found = launch.finding(Kind::EarlyExit, message, place);
+    let owner = launch.shape.site_of(late.owner, 0).block;
+    let [x, y, z] = owner;
+    found.causes = vec![format!(
+        "byte {:#x} of the shared memory of block ({x},{y},{z}): {} by {}; no thread of the block \
+         waits for it",
+        late.address,
+        crate::race::access_name(access.kind),
+        access.site
+    )];
+    found.site = Some(access.site.clone());
+    found.count = late.count;
+    found
 }
 
 /// A race as a finding: its kind is that of the nearest thing that could order the threads.
 fn race_finding(launch: &Launch, race: &Race) -> Finding {
     let (first, second) = (&race.first, &race.second);
     let (a, b) = (first.thread, second.thread);
-    let (kind, order) = if race.equal_writes {
+    let (kind, order) = if let Some(kind) = protocol(race.hazard) {
+        (kind, "")
+    } else if race.equal_writes {
         (Kind::RaceOfEqualWrites, "")
     } else if a.cta != b.cta {
         (Kind::RaceBetweenBlocks, "")
@@ -264,26 +382,44 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
     let places = [accesses[0].location.describe(), accesses[1].location.describe()];
     let [one, other] = [&accesses[0], &accesses[1]];
     let same = places[0] == places[1];
-    let message = if same {
+    let message = if race.hazard != Hazard::Unordered {
+        protocol_message(launch, race)
+    } else if same {
         format!("threads race at {}: a {} and a {}", places[0], one.name(), other.name())
     } else {
         let [at, with] = &places;
         format!("the {} at {at} races with the {} at {with}", one.name(), other.name())
     };
     let mut found = launch.finding(kind, message, one.location.clone());
-    let side = |access: &AccessRecord| match access.value {
-        Some(value) => format!("{} of {value:#x} by {}", access.name(), access.site),
-        None => format!("{} by {}", access.name(), access.site),
+    let is_operation = |access: &AccessRecord| {
+        let of = |a: &&RacingAccess| a.asynchronous && a.place.location() == access.location;
+        [first, second].iter().any(of)
+    };
+    let side = |access: &AccessRecord| match (access.value, is_operation(access)) {
+        (Some(value), false) => format!("{} of {value:#x} by {}", access.name(), access.site),
+        (None, false) => format!("{} by {}", access.name(), access.site),
+        (_, true) => format!("{} by the operation that {} issued", access.name(), access.site),
+    };
+    let lacking = match race.hazard {
+        Hazard::Unfenced => "no proxy fence is between them",
+        _ => "nothing orders them",
     };
     found.causes = vec![format!(
-        "byte {:#x} of {} memory: {}; {}; nothing orders them",
+        "byte {:#x} of {} memory: {}; {}; {lacking}",
         race.address,
         one.space_name(),
         side(one),
         side(other)
     )];
+    if let Hazard::WrongPhase { wait } = race.hazard {
+        let place = launch.location(wait);
+        let note = "this wait ended with a phase that had completed before".to_owned();
+        found.related = Some((place, note));
+    }
     let atomics = accesses.iter().filter(|access| access.kind == AccessKind::Atomic).count();
-    if atomics == 1 {
+    if race.hazard != Hazard::Unordered {
+        // The cure is that of the kind.
+    } else if atomics == 1 {
         let plain = accesses.iter().find(|access| access.kind != AccessKind::Atomic);
         let place = plain.map_or_else(String::new, |access| access.location.describe());
         found.cure = format!("make the access at {place} atomic or volatile, too");

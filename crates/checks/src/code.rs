@@ -7,7 +7,7 @@ use ir::op::Class;
 use ir::{Function, LaneReg, LocId, Module, Op, Operand, Reg, TermKind};
 use isa::{SourceFile, Span};
 use places::Sources;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::probe::{Place, Role, ScheduleDependence};
 
@@ -32,6 +32,7 @@ pub fn places<'a>(
     let module = program.module();
     let mut sources = Sources::new(module);
     let updates = updates(module);
+    let products = product_registers(module);
     let code = program.code().iter();
     code.map(|code| {
         let mut place = place(module, code, file, &mut sources);
@@ -39,6 +40,10 @@ pub fn places<'a>(
             && updates.contains(&code.loc())
         {
             place.exposes = None;
+        }
+        place.product = matches!(code.op(), Some(Op::Wgmma | Op::WgmmaReg));
+        if let Some(registers) = products.get(&code.loc()) {
+            place.registers = Arc::clone(registers);
         }
         place
     })
@@ -66,6 +71,54 @@ fn updates(module: &Module) -> FxHashSet<LocId> {
     read.insert(LocId(0));
     unread.retain(|loc| !read.contains(loc));
     unread
+}
+
+/// Returns the registers of products of warp groups that instructions access, by their place in
+/// the text: accumulators, and registers of the first factor.
+fn product_registers(module: &Module) -> FxHashMap<LocId, Arc<[u64]>> {
+    let mut all: FxHashMap<LocId, Vec<u64>> = FxHashMap::default();
+    for (number, function) in (0u64..).zip(&module.functions) {
+        let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+        let name = |reg: LaneReg| number << 32 | u64::from(reg.0);
+        let of_products: FxHashSet<u64> =
+            insts().flat_map(registers_of_product).map(name).collect();
+        if of_products.is_empty() {
+            continue;
+        }
+        for inst in insts().filter(|inst| inst.op != Op::Mov) {
+            let accessed: Vec<LaneReg> = match inst.op {
+                Op::Wgmma | Op::WgmmaReg => registers_of_product(inst),
+                _ => {
+                    let results = inst.results.iter().flatten().filter_map(|reg| match reg {
+                        Reg::Lane(reg) => Some(*reg),
+                        Reg::Warp(_) => None,
+                    });
+                    results.chain(inst.operands.iter().filter_map(lane_register)).collect()
+                }
+            };
+            let accessed = accessed.into_iter().map(name).filter(|reg| of_products.contains(reg));
+            all.entry(inst.loc).or_default().extend(accessed);
+        }
+    }
+    all.retain(|loc, registers| *loc != LocId(0) && !registers.is_empty());
+    all.into_iter().map(|(loc, registers)| (loc, registers.into())).collect()
+}
+
+/// The accumulators of a product, and the registers of its first factor; none of other
+/// instructions.
+fn registers_of_product(inst: &ir::Inst) -> Vec<LaneReg> {
+    let left = match inst.op {
+        Op::Wgmma => 0,
+        Op::WgmmaReg => simt::matrix::A_REGISTERS,
+        _ => return Vec::new(),
+    };
+    // Operands begin with whether the accumulators are read, and the descriptor of B.
+    let left = inst.operands.iter().skip(2).take(left).filter_map(lane_register);
+    let sums = inst.results.iter().flatten().filter_map(|reg| match reg {
+        Reg::Lane(reg) => Some(*reg),
+        Reg::Warp(_) => None,
+    });
+    sums.chain(left).collect()
 }
 
 /// Returns the registers that a function reads anywhere.
@@ -122,6 +175,8 @@ fn place<'a>(
         exposes: code.schedule_dependence(),
         orders_warp: code.op() == Some(Op::WarpSync),
         role,
+        registers: Arc::default(),
+        product: false,
         origin: if made { origin_name(origin) } else { "" },
     }
 }
@@ -131,6 +186,10 @@ fn place<'a>(
 fn role(op: Option<Op>, text: &str) -> Role {
     match op {
         None | Some(Op::Call | Op::CallInd) => Role::Control,
+        Some(Op::MbarInit | Op::MbarInval) => Role::MbarrierInit,
+        Some(Op::MbarArrive | Op::MbarExpect | Op::MbarComplete | Op::MbarTest | Op::MbarTry) => {
+            Role::Mbarrier
+        }
         Some(op) if op.info().class == Class::Collective => Role::Collective,
         Some(Op::Bar) if text.contains("bar.") || text.contains(".aligned") => Role::AlignedBarrier,
         Some(_) => Role::Plain,

@@ -9,7 +9,9 @@
 mod checker;
 pub mod code;
 mod init;
+mod mbarriers;
 pub mod probe;
+mod products;
 pub mod race;
 mod rendezvous;
 

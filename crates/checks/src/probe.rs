@@ -11,9 +11,11 @@ use findings::Location;
 use isa::Span;
 use places::{Site, Source};
 use simt::machine::HangKind;
-use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Sync};
-use vm::Definedness;
+use simt::observe::{
+    Access, Asynchronous, Branch, CtaEvent, Events, GroupId, Issue, MbarrierEvent, Sync,
+};
 pub use vm::ScheduleDependence;
+use vm::{Asynchrony, Definedness};
 
 /// The part that an instruction has in the order of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub enum Role {
     Collective,
     /// A barrier of the block that all threads of a warp have to execute together.
     AlignedBarrier,
+    /// It initialises or invalidates a barrier in shared memory.
+    MbarrierInit,
+    /// Another operation on a barrier in shared memory.
+    Mbarrier,
 }
 
 /// An instruction as users know it.
@@ -47,6 +53,11 @@ pub struct Place {
     pub orders_warp: bool,
     /// The part that it has in the order of threads.
     pub role: Role,
+    /// Registers of products of warp groups that it accesses: their numbers, with that of the
+    /// function in the high half. Moves between registers access none.
+    pub registers: Arc<[u64]>,
+    /// Whether it is such a product.
+    pub product: bool,
     /// The reason why a pass inserted it; empty if the program contains it.
     pub origin: &'static str,
 }
@@ -123,6 +134,12 @@ pub trait Probe: EventSink {
     fn guard(&self) -> u64 {
         0
     }
+
+    /// Returns the order of asynchronous steps of launches that do not name one; `None` for the
+    /// machine's.
+    fn asynchrony(&self) -> Option<Asynchrony> {
+        None
+    }
 }
 
 /// Two probes at once.
@@ -141,6 +158,10 @@ impl ProbePair<'_> {
 impl Probe for ProbePair<'_> {
     fn guard(&self) -> u64 {
         self.0.guard().max(self.1.guard())
+    }
+
+    fn asynchrony(&self) -> Option<Asynchrony> {
+        self.0.asynchrony().or(self.1.asynchrony())
     }
 
     fn begin(&mut self, launch: &LaunchStart<'_>) {
@@ -164,6 +185,12 @@ impl EventSink for ProbePair<'_> {
     }
     fn sync(&mut self, event: &Sync<'_, WORDS>) {
         self.each(Events::SYNC, |p| p.sync(event));
+    }
+    fn asynchronous(&mut self, event: &Asynchronous<'_, WORDS>) {
+        self.each(Events::ASYNC, |p| p.asynchronous(event));
+    }
+    fn mbarrier(&mut self, event: &MbarrierEvent) {
+        self.each(Events::ASYNC, |p| p.mbarrier(event));
     }
     fn cta(&mut self, cta: u64, event: CtaEvent) {
         self.each(Events::CTA, |p| p.cta(cta, event));

@@ -193,7 +193,7 @@ impl Rendezvous {
             }
             SyncKind::Collective
             | SyncKind::Fence(..)
-            | SyncKind::ProxyFence
+            | SyncKind::ProxyFence { .. }
             | SyncKind::ClusterArrive
             | SyncKind::ClusterRelease => {}
         }

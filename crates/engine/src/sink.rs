@@ -2,7 +2,9 @@
 
 use simt::LaneMask;
 use simt::machine::HangKind;
-use simt::observe::{Access, Branch, CtaEvent, Events, Issue, Observer, Sync};
+use simt::observe::{
+    Access, Asynchronous, Branch, CtaEvent, Events, Issue, MbarrierEvent, Observer, Sync,
+};
 use simt::slots::IssueLanes;
 use vm::Definedness;
 
@@ -29,6 +31,10 @@ pub trait EventSink {
     fn access(&mut self, _access: &Access<'_>) {}
     /// Receives a synchronisation.
     fn sync(&mut self, _sync: &Sync<'_, SINK_WORDS>) {}
+    /// Receives an event of asynchronous operations.
+    fn asynchronous(&mut self, _event: &Asynchronous<'_, SINK_WORDS>) {}
+    /// Receives an operation on a barrier in shared memory.
+    fn mbarrier(&mut self, _event: &MbarrierEvent) {}
     /// Receives the begin or the end of a CTA.
     fn cta(&mut self, _cta: u64, _event: CtaEvent) {}
     /// Lends what follows undefined values, if the sink has it, for the time that a launch runs.
@@ -93,6 +99,20 @@ impl<const N: usize> Observer<N> for SinkObserver<'_> {
             let lanes = widen(sync.lanes);
             let Sync { group, pc, kind, barrier, members, .. } = *sync;
             self.0.sync(&Sync { group, pc, kind, barrier, members, lanes: &lanes });
+        }
+    }
+
+    fn asynchronous(&mut self, of: &Asynchronous<'_, N>) {
+        if self.0.events().has(Events::ASYNC) {
+            let lanes = widen(of.lanes);
+            let Asynchronous { group, pc, event, .. } = *of;
+            self.0.asynchronous(&Asynchronous { group, pc, lanes: &lanes, event });
+        }
+    }
+
+    fn mbarrier(&mut self, event: &MbarrierEvent) {
+        if self.0.events().has(Events::ASYNC) {
+            self.0.mbarrier(event);
         }
     }
 

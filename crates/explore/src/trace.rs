@@ -220,7 +220,7 @@ impl Trace {
             SyncKind::CollectiveComplete => (collective, true),
             SyncKind::ClusterArrive => (cluster, false),
             SyncKind::ClusterRelease => (cluster, true),
-            SyncKind::Collective | SyncKind::Fence(..) | SyncKind::ProxyFence => return,
+            SyncKind::Collective | SyncKind::Fence(..) | SyncKind::ProxyFence { .. } => return,
         };
         let lanes: &LaneMask<1> = sync.lanes;
         let threads = lanes.iter().map(|lane| Event::thread(sync.group, lane)).collect();

@@ -198,6 +198,62 @@ kinds! {
         cure "Let one thread write, or make both writes atomic."
         examples "checks/race-of-equal-writes.ptx" "checks/race-of-equal-writes-mended.ptx"
     }
+    UnfinishedRead "unfinished-read" Race Error EXIT_FOUND {
+        "A thread reads what an asynchronous operation writes, and has not waited for the operation."
+        cause "A bulk copy or an asynchronous store writes its destination at any time until it completes. Whoever reads before may see \
+               the bytes that were there."
+        cure "Wait for the phase of the barrier at which the operation completes, or for its group, before the read."
+        examples "checks/unfinished-read.ptx" "checks/unfinished-read-mended.ptx"
+    }
+    WrongPhase "wrong-phase" Race Error EXIT_FOUND {
+        "A thread waits for a phase of a barrier that had completed before, and reads what an asynchronous operation writes."
+        cause "A wait with the parity of an earlier phase ends at once. The operation completes a later phase."
+        cure "Begin with parity 0, and flip the parity each time that the thread has gone around all barriers."
+        examples "checks/wrong-phase.ptx" "checks/wrong-phase-mended.ptx"
+    }
+    OverwrittenInFlight "overwritten-in-flight" Race Error EXIT_FOUND {
+        "Bytes are overwritten that an asynchronous operation may still read or write, or an operation overwrites what threads may still \
+         read."
+        cause "A buffer is used again before all that used it are done: a copy to it is issued while other threads read it, or it is \
+               written while a copy or a product of a warp group reads it."
+        cure "Let those that use the buffer arrive at a barrier when they are done, and wait for that barrier before the buffer is used again; \
+              wait for `cp.async.bulk.wait_group.read` or `wgmma.wait_group` where operations read it."
+        examples "checks/overwritten-in-flight.ptx" "checks/overwritten-in-flight-mended.ptx"
+    }
+    MissingProxyFence "missing-proxy-fence" Race Error EXIT_FOUND {
+        "An asynchronous operation reads what threads have written, and no proxy fence is between them."
+        cause "Bulk copies and products of warp groups access memory through the async proxy. What threads write is visible to it only \
+               behind a `fence.proxy.async`, even if a barrier orders both."
+        cure "Put `fence.proxy.async` between the writes and the barrier that orders them with the operation."
+        examples "checks/missing-proxy-fence.ptx" "checks/missing-proxy-fence-mended.ptx"
+    }
+    BarrierBeforeInit "barrier-before-init" Race Error EXIT_FOUND {
+        "A thread uses a barrier in shared memory, and nothing orders that with the barrier's initialisation or end."
+        cause "The thread may find a barrier that is not initialised, or that is no more."
+        cure "Put `__syncthreads()` between the initialisation and the first use; for other blocks of the cluster \
+              `fence.mbarrier_init` and a barrier of the cluster."
+        examples "checks/barrier-before-init.ptx" "checks/barrier-before-init-mended.ptx"
+    }
+    EarlyExit "early-exit" Race Error EXIT_FOUND {
+        "A block may end before other blocks or asynchronous operations have accessed its shared memory."
+        cause "Shared memory belongs to another block as soon as all threads of its block have ended. Accesses by other blocks of the \
+               cluster and by copies are then to memory of somebody else, or fault."
+        cure "Wait for the operation before the block ends; in a cluster, let a barrier of the cluster be the last thing that its blocks do."
+        examples "checks/early-exit.ptx" "checks/early-exit-mended.ptx"
+    }
+    RegisterInFlight "register-in-flight" Race Error EXIT_FOUND {
+        "An instruction accesses an accumulator of a product of a warp group, or a register of its first factor, before a wait for the \
+         product."
+        cause "`wgmma.mma_async` reads and writes registers at any time until a `wgmma.wait_group` for it. The value is undefined before."
+        cure "Put `wgmma.wait_group` between the product and the access."
+        examples "checks/register-in-flight.ptx" "checks/register-in-flight-mended.ptx"
+    }
+    MissingRegisterFence "missing-register-fence" Race Error EXIT_FOUND {
+        "No `wgmma.fence` is between an access to a register and a product of a warp group with it, or before the first product."
+        cause "Products access registers asynchronously, and only `wgmma.fence` orders that with other instructions."
+        cure "Put `wgmma.fence` before the first product, and after each access to its registers."
+        examples "checks/missing-register-fence.ptx" "checks/missing-register-fence-mended.ptx"
+    }
     UninitialisedGlobal "uninitialised-global" Init Error EXIT_FOUND {
         "Global memory is read that nobody has written since it was allocated, and the value decides something."
         cause "Device memory has no contents when it is allocated. It reads as zero here; on a device it has what was there before. The value \
@@ -243,6 +299,26 @@ kinds! {
                branch never come: the result is undefined, and the warp may wait for ever."
         cure "Name the lanes that take part, or move the collective out of the branch."
         examples "checks/absent-lanes.ptx" "checks/absent-lanes-mended.ptx"
+    }
+    TransactionBytes "transaction-bytes" Sync Error EXIT_FOUND {
+        "A barrier in shared memory expects other bytes of transactions than operations complete."
+        cause "The bytes of `expect_tx` and those of the copies differ. The phase never completes, or completes too early, or a later one has \
+               what is left."
+        cure "Expect exactly the bytes that the copies of the phase write to this block, of multicasts those that other blocks issue, too."
+        examples "checks/transaction-bytes.ptx" "checks/transaction-bytes-mended.ptx"
+    }
+    ArrivalCount "arrival-count" Sync Error EXIT_FOUND {
+        "A barrier in shared memory takes more arrivals than threads make, and threads wait for ever."
+        cause "The count of `mbarrier.init` and the number of threads that arrive in a phase differ."
+        cure "Initialise the barrier with the number of arrivals of a phase."
+        examples "checks/arrival-count.ptx" "checks/arrival-count-mended.ptx"
+    }
+    BarrierDeadlock "barrier-deadlock" Sync Error EXIT_FOUND {
+        "Threads wait for a phase of a barrier in shared memory at which nobody arrives."
+        cause "The threads that arrive wait for something else, or the phase is another one than that which they complete: producer and \
+               consumer wait for each other."
+        cure "The notes say who arrived in the phase before and what that thread waits for: mend the parity, or the order of waits."
+        examples "checks/barrier-deadlock.ptx" "checks/barrier-deadlock-mended.ptx"
     }
     FailedCall "failed-call" Api Error EXIT_FOUND {
         "A call of the driver or of the runtime fails."

@@ -44,8 +44,10 @@ impl Events {
     pub const CTA: Self = Self(16);
     /// [`Access::values`].
     pub const VALUES: Self = Self(32);
+    /// [`Observer::asynchronous`] and [`Observer::mbarrier`].
+    pub const ASYNC: Self = Self(64);
     /// Everything.
-    pub const ALL: Self = Self(63);
+    pub const ALL: Self = Self(127);
 
     /// The union of both sets.
     #[must_use]
@@ -182,7 +184,10 @@ pub enum SyncKind {
     /// A memory fence.
     Fence(Order, Scope),
     /// A fence between proxies.
-    ProxyFence,
+    ProxyFence {
+        /// Whether it orders accesses of threads with those of asynchronous operations.
+        asynchronous: bool,
+    },
     /// Arrived at the barrier of the cluster.
     ClusterArrive,
     /// The barrier of the cluster completed for these lanes.
@@ -204,6 +209,128 @@ pub struct Sync<'a, const N: usize> {
     pub members: u32,
     /// The lanes of this group that take part.
     pub lanes: &'a LaneMask<N>,
+}
+
+/// An event of asynchronous operations: copies, stores, products of warp groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Asynchronous<'a, const N: usize> {
+    /// The issue group whose lanes the event is about.
+    pub group: GroupId,
+    /// The instruction: for all events of an operation the one that issued it.
+    pub pc: Pc,
+    /// The lanes.
+    pub lanes: &'a LaneMask<N>,
+    /// What happens.
+    pub event: AsyncEvent,
+}
+
+/// What happens to asynchronous operations. An operation has a number, which no other of its launch
+/// has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsyncEvent {
+    /// The lanes issue an operation, or take part in one that others have issued.
+    Issue {
+        /// The operation.
+        operation: u64,
+        /// Whether its accesses are those of threads (`st.async`), and not of the async proxy.
+        generic: bool,
+        /// How the issuing threads may wait for it.
+        group: Option<AsyncGroups>,
+        /// The barrier at which it completes bytes: the CTA that has it, and its offset there. Of
+        /// several the first.
+        barrier: Option<(u64, u64)>,
+    },
+    /// An operation reads or writes bytes.
+    Access {
+        /// The operation.
+        operation: u64,
+        /// Load, store or atomic.
+        kind: AccessKind,
+        /// Global or shared.
+        space: Space,
+        /// The CTA whose shared memory it is.
+        owner: u64,
+        /// The first address: an offset in shared memory, or a guest address.
+        address: u64,
+        /// The number of bytes.
+        bytes: u64,
+    },
+    /// An operation completes: nothing more of it follows.
+    Complete {
+        /// The operation.
+        operation: u64,
+    },
+    /// The lanes end their groups of operations.
+    Commit(AsyncGroups),
+    /// The lanes go on from a wait for all but the last `pending` of their groups.
+    Wait {
+        /// Of what.
+        groups: AsyncGroups,
+        /// Groups that may be incomplete.
+        pending: u64,
+        /// Whether the operations have read their sources, and no more.
+        reads: bool,
+    },
+    /// The lanes order their registers with the products that follow (`wgmma.fence`).
+    RegisterFence,
+}
+
+/// The groups of operations that a thread commits and waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AsyncGroups {
+    /// Bulk copies.
+    Bulk,
+    /// Products of warp groups.
+    Products,
+}
+
+/// An operation on a barrier in shared memory ([`crate::mbarrier`]).
+#[derive(Clone, Copy, Debug)]
+pub struct MbarrierEvent {
+    /// The issue group of the thread that executes it, or that has issued the operation.
+    pub group: GroupId,
+    /// The lane.
+    pub lane: u16,
+    /// The instruction.
+    pub pc: Pc,
+    /// The CTA that has the barrier.
+    pub owner: u64,
+    /// The barrier's offset in that CTA's shared memory.
+    pub offset: u64,
+    /// The word of memory before and after.
+    pub words: [u64; 2],
+    /// What is done.
+    pub kind: MbarrierEventKind,
+}
+
+/// What is done to a barrier in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierEventKind {
+    /// It is initialised.
+    Init,
+    /// It ends.
+    Invalidate,
+    /// A thread arrives, or changes the bytes of transactions. Whether that releases.
+    Change {
+        /// Arrivals.
+        arrivals: u32,
+        /// Whether it has release semantics.
+        releases: bool,
+    },
+    /// An asynchronous operation completes bytes of transactions.
+    Complete {
+        /// The operation.
+        operation: u64,
+        /// The bytes.
+        bytes: u32,
+    },
+    /// A thread begins to wait for a phase, or finds that it has not completed.
+    Waits,
+    /// A thread finds that the phase has completed. Whether that acquires.
+    Passes {
+        /// Whether it has acquire semantics.
+        acquires: bool,
+    },
 }
 
 /// Life of a CTA.
@@ -229,6 +356,10 @@ pub trait Observer<const N: usize> {
     fn access(&mut self, _access: &Access<'_>) {}
     /// A synchronisation.
     fn sync(&mut self, _sync: &Sync<'_, N>) {}
+    /// An event of asynchronous operations.
+    fn asynchronous(&mut self, _event: &Asynchronous<'_, N>) {}
+    /// An operation on a barrier in shared memory, after it.
+    fn mbarrier(&mut self, _event: &MbarrierEvent) {}
     /// A CTA begins or ends.
     fn cta(&mut self, _cta: u64, _event: CtaEvent) {}
 }
@@ -260,6 +391,14 @@ impl<const N: usize, A: Observer<N>, B: Observer<N>> Observer<N> for (A, B) {
         self.0.sync(e);
         self.1.sync(e);
     }
+    fn asynchronous(&mut self, e: &Asynchronous<'_, N>) {
+        self.0.asynchronous(e);
+        self.1.asynchronous(e);
+    }
+    fn mbarrier(&mut self, e: &MbarrierEvent) {
+        self.0.mbarrier(e);
+        self.1.mbarrier(e);
+    }
     fn cta(&mut self, cta: u64, e: CtaEvent) {
         self.0.cta(cta, e);
         self.1.cta(cta, e);
@@ -280,6 +419,12 @@ impl<const N: usize, O: Observer<N>> Observer<N> for &mut O {
     }
     fn sync(&mut self, e: &Sync<'_, N>) {
         (**self).sync(e);
+    }
+    fn asynchronous(&mut self, e: &Asynchronous<'_, N>) {
+        (**self).asynchronous(e);
+    }
+    fn mbarrier(&mut self, e: &MbarrierEvent) {
+        (**self).mbarrier(e);
     }
     fn cta(&mut self, cta: u64, e: CtaEvent) {
         (**self).cta(cta, e);

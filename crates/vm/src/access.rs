@@ -54,7 +54,9 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
                 && let Some(cta) = state.resident[now.slot].as_deref()
             {
                 let kind = match proxy {
-                    Some(_) => SyncKind::ProxyFence,
+                    Some(proxy) => {
+                        SyncKind::ProxyFence { asynchronous: *proxy != ir::mods::Proxy::Alias }
+                    }
                     None => SyncKind::Fence(*order, *scope),
                 };
                 let group = cta.group_id(now.group);

@@ -24,7 +24,9 @@ use simt::LaneMask;
 use simt::Pc;
 use simt::machine::Step;
 use simt::memory::{AccessKind, Addr};
-use simt::observe::{GroupId, Observer};
+use simt::observe::{
+    AsyncEvent, AsyncGroups, GroupId, MbarrierEvent, MbarrierEventKind, Observer, Space,
+};
 use simt::trap::Fault;
 use smallvec::SmallVec;
 
@@ -173,6 +175,10 @@ impl Issuer {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Operation {
     pub(crate) issuer: Issuer,
+    /// Its number among those of the launch, given when it is issued.
+    pub(crate) number: u64,
+    /// Whether its accesses are those of threads, and not of the async proxy.
+    pub(crate) generic: bool,
     /// Those that have not been written.
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) completion: Completion,
@@ -205,6 +211,8 @@ impl Operation {
 pub(crate) struct Queue {
     policy: Asynchrony,
     operations: Vec<Operation>,
+    /// Operations issued so far.
+    issued: u64,
     /// Tests of barriers that failed since the last step, and the barrier of the last.
     polls: u32,
     polled: Option<(usize, u64)>,
@@ -222,6 +230,12 @@ impl Queue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.operations.is_empty()
+    }
+
+    /// The number of the next operation.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.issued += 1;
+        self.issued
     }
 
     /// Records a failed test of a barrier.
@@ -266,6 +280,19 @@ impl Queue {
 
 /// Issues an operation. Its addresses have been checked.
 pub(crate) fn issue<const N: usize>(state: &mut State<N>, mut operation: Operation) {
+    operation.number = state.queue.number();
+    let Issuer { group, lane, pc, .. } = operation.issuer;
+    let groups = matches!(operation.completion, Completion::Group(_)).then_some(AsyncGroups::Bulk);
+    let barrier = match &operation.completion {
+        Completion::Mbarriers(all) => all.first().map(|&(slot, offset, _)| {
+            let owner = state.resident[slot].as_deref();
+            (owner.map_or(group.cta, |cta| cta.index), offset)
+        }),
+        Completion::Group(_) => None,
+    };
+    let (number, generic) = (operation.number, operation.generic);
+    let event = AsyncEvent::Issue { operation: number, generic, group: groups, barrier };
+    state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
     if matches!(state.queue.policy, Asynchrony::Random(_)) {
         operation.transfers = operation.transfers.into_iter().flat_map(pieces).collect();
     }
@@ -346,6 +373,7 @@ pub(crate) fn unblock<const N: usize, O: Observer<N>>(
     crate::mbarrier::give_up(program, state, place, &mut releases);
     let any = !releases.is_empty();
     crate::engine::let_go(program, state, &releases);
+    crate::announce::pass_on(state, observer);
     Ok(if any { Blocked::Released } else { Blocked::Forever })
 }
 
@@ -409,10 +437,11 @@ fn step<const N: usize, O: Observer<N>>(
     observer: &mut O,
 ) -> Result<(), Box<Step<Cause, N>>> {
     (state.queue.polls, state.queue.polled) = (0, None);
+    crate::announce::begin(state, observer);
     let issuer = state.queue.operations[index].issuer;
     let done = if state.queue.operations[index].transfers.is_empty() {
         let operation = state.queue.operations.remove(index);
-        complete(state, &operation.completion)
+        complete(state, &operation)
     } else {
         transfer(state, index)
     };
@@ -426,13 +455,15 @@ fn step<const N: usize, O: Observer<N>>(
         crate::mbarrier::wake(program, state, place, &mut releases, observer);
     }
     crate::engine::let_go(program, state, &releases);
+    crate::announce::pass_on(state, observer);
     state.watch.progress();
     Ok(())
 }
 
 /// Reads sources, or writes destinations: of one piece where the order is random, else of all.
 fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Failure<N>> {
-    let lane = LaneMask::lane(state.queue.operations[index].issuer.lane);
+    let Operation { issuer, number, .. } = state.queue.operations[index];
+    let lane = LaneMask::lane(issuer.lane);
     let mut transfers = std::mem::take(&mut state.queue.operations[index].transfers);
     let one = matches!(state.queue.policy, Asynchrony::Random(_));
     let picked = if one { state.queue.random(transfers.len() as u64) as usize } else { 0 };
@@ -442,10 +473,17 @@ fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Fa
         match &transfer.from {
             Source::Memory(from) => {
                 let bytes = read(state, *from, transfer.bytes).map_err(|c| fail(c, lane))?;
+                let at = (*from, transfer.bytes);
+                announce(state, (issuer, number), AccessKind::Load, at);
                 transfer.from = Source::Bytes(bytes);
             }
             Source::Bytes(bytes) if !reads => {
                 write(state, transfer, bytes).map_err(|c| fail(c, lane))?;
+                let kind = match transfer.effect {
+                    Effect::Combine(..) => AccessKind::Atomic,
+                    Effect::Copy | Effect::Masked(_) => AccessKind::Store,
+                };
+                announce(state, (issuer, number), kind, (transfer.to, transfer.bytes));
             }
             Source::Bytes(_) => {}
         }
@@ -523,14 +561,39 @@ fn combine(effect: Effect, old: &[u8], new: &mut [u8]) {
     }
 }
 
-fn complete<const N: usize>(
-    state: &mut State<N>,
-    completion: &Completion,
-) -> Result<(), Failure<N>> {
-    let Completion::Mbarriers(all) = completion else { return Ok(()) };
-    for &(slot, offset, bytes) in all {
-        crate::mbarrier::complete_transaction(state, (slot, offset), bytes)
-            .map_err(|cause| fail(cause, LaneMask::EMPTY))?;
+fn complete<const N: usize>(state: &mut State<N>, operation: &Operation) -> Result<(), Failure<N>> {
+    let Issuer { group, lane, pc, .. } = operation.issuer;
+    if let Completion::Mbarriers(all) = &operation.completion {
+        for &(slot, offset, bytes) in all {
+            let words = crate::mbarrier::complete_transaction(state, (slot, offset), bytes)
+                .map_err(|cause| fail(cause, LaneMask::EMPTY))?;
+            let owner = state.resident[slot].as_deref().map_or(group.cta, |cta| cta.index);
+            let kind = MbarrierEventKind::Complete { operation: operation.number, bytes };
+            let lane = lane as u16;
+            let event = MbarrierEvent { group, lane, pc, owner, offset, words, kind };
+            state.scratch.announced.mbarrier(event);
+        }
     }
+    let event = AsyncEvent::Complete { operation: operation.number };
+    state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
     Ok(())
+}
+
+/// Announces an access of an operation.
+fn announce<const N: usize>(
+    state: &mut State<N>,
+    (issuer, operation): (Issuer, u64),
+    kind: AccessKind,
+    (at, bytes): (Location, u64),
+) {
+    let (space, owner, address) = match at {
+        Location::Global(address) => (Space::Global, issuer.group.cta, address),
+        Location::Shared { slot, offset } => {
+            let owner = state.resident[slot].as_deref();
+            (Space::Shared, owner.map_or(issuer.group.cta, |cta| cta.index), offset)
+        }
+    };
+    let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes };
+    let Issuer { group, lane, pc, .. } = issuer;
+    state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
 }

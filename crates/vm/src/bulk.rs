@@ -17,6 +17,7 @@ use crate::state::{Cta, Parked, State, Waiting};
 use compute::space_of;
 use ir::mods::{Bulk, Space};
 use simt::memory::AccessKind;
+use simt::observe::{AsyncEvent, AsyncGroups};
 use simt::{LaneMask, Pc};
 use smallvec::SmallVec;
 use thiserror::Error;
@@ -119,7 +120,8 @@ fn operation<const N: usize>(
     let transfers = targets.into_iter().filter(|_| bytes > 0);
     let transfers =
         transfers.map(|to| Transfer { from: Source::Memory(source), to, bytes, effect }).collect();
-    Ok(Some(Operation { issuer: Issuer::of(state, now, lane), transfers, completion }))
+    let issuer = Issuer::of(state, now, lane);
+    Ok(Some(Operation { issuer, number: 0, generic: false, transfers, completion }))
 }
 
 type Barriers = SmallVec<[(usize, u64, u32); 2]>;
@@ -203,7 +205,8 @@ fn stored<const N: usize>(
 ) -> Result<Operation, Cause> {
     let issuer = Issuer::of(state, now, lane);
     let Some(cta) = state.resident[now.slot].as_deref() else {
-        return Ok(Operation { issuer, transfers: Vec::new(), completion: Completion::Group(0) });
+        let (transfers, completion) = (Vec::new(), Completion::Group(0));
+        return Ok(Operation { issuer, number: 0, generic: true, transfers, completion });
     };
     let thread = cta.groups[now.group].thread(lane);
     let get = |src| value(cta, now.group, &state.info.vars, src, thread);
@@ -222,7 +225,8 @@ fn stored<const N: usize>(
     }
     let effect = op.combine.map_or(Effect::Copy, |(op, ty)| Effect::Combine(op, ty));
     let transfers = vec![Transfer { from: Source::Bytes(bytes), to, bytes: len, effect }];
-    Ok(Operation { issuer, transfers, completion: Completion::Mbarriers(barriers) })
+    let completion = Completion::Mbarriers(barriers);
+    Ok(Operation { issuer, number: 0, generic: true, transfers, completion })
 }
 
 /// Ends the group of bulk copies of each thread.
@@ -232,6 +236,8 @@ pub(crate) fn commit<const N: usize>(state: &mut State<N>, now: &Now<N>) -> Exec
             let thread = cta.groups[now.group].thread(lane) as u32;
             *cta.commits.entry(thread).or_default() += 1;
         }
+        let (group, event) = (cta.group_id(now.group), AsyncEvent::Commit(AsyncGroups::Bulk));
+        state.scratch.announced.add(group, now.pc, now.on, event);
     }
     Ok(Outcome::Advance)
 }
@@ -250,6 +256,9 @@ pub(crate) fn wait<const N: usize>(
         let thread = (first + lane) as u32;
         state.queue.is_group_pending((now.slot, thread), limit(thread), reads)
     });
+    let (group, groups) = (cta.group_id(now.group), AsyncGroups::Bulk);
+    let event = AsyncEvent::Wait { groups, pending, reads };
+    state.scratch.announced.add(group, now.pc, now.on - waits, event);
     if waits.is_empty() {
         return Ok(Outcome::Advance);
     }

@@ -23,7 +23,7 @@ use crate::state::{Cta, State, Turn};
 use converge::{Event, Path, Policy, SyncOp};
 use ir::module::MaskTest;
 use simt::machine::{Machine, Step};
-use simt::observe::{Branch, CtaEvent, Events, Issue, Observer};
+use simt::observe::{AsyncEvent, AsyncGroups, Branch, CtaEvent, Events, Issue, Observer};
 use simt::slots::{Domain, IssueLanes, LaneSlots};
 use simt::trap::Fault;
 use simt::{LaneMask, Pc};
@@ -309,6 +309,7 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
     let executed = if path.lanes.is_empty() {
         Ok(if code.is_control() { Outcome::Branch(Targets::new()) } else { Outcome::Advance })
     } else {
+        crate::announce::begin(state, observer);
         execute(program, state, &now, code, &mut releases, observer)
     };
     if let Some(mut refused) = state.tolerated.pending.take() {
@@ -330,6 +331,7 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         return Step::Fault(Box::new(Fault { cause, group: id, pc: path.pc, lanes }));
     }
     let_go(program, state, &releases);
+    crate::announce::pass_on(state, observer);
     if !releases.is_empty() {
         state.watch.progress();
     }
@@ -435,11 +437,29 @@ pub(crate) fn let_go<const N: usize>(
     releases: &[Release<N>],
 ) {
     for release in releases {
+        announce_wait(program, state, release);
         let Some(cta) = state.resident[release.slot].as_deref_mut() else { continue };
         let group = &mut cta.groups[release.group];
         group.waiting -= release.lanes;
         group.mechanism.release(&program.plan, release.lanes, Pc(release.pc.0 + 1));
     }
+}
+
+/// Announces that lanes go on from a wait for groups of asynchronous operations.
+fn announce_wait<const N: usize>(program: &Program, state: &mut State<N>, release: &Release<N>) {
+    if !state.scratch.announced.wanted() {
+        return;
+    }
+    let event = match program.at(release.pc).map(|code| &code.exec) {
+        Some(&Exec::BulkWait { pending, reads }) => {
+            AsyncEvent::Wait { groups: AsyncGroups::Bulk, pending, reads }
+        }
+        Some(&Exec::WaitProducts(most)) => crate::warp_group::waited(most),
+        _ => return,
+    };
+    let Some(cta) = state.resident[release.slot].as_deref() else { return };
+    let group = cta.group_id(release.group);
+    state.scratch.announced.add(group, release.pc, release.lanes, event);
 }
 
 /// The lanes whose guard holds.

@@ -45,8 +45,8 @@ pub struct Launch<const N: usize> {
     pub block: [u32; 3],
     /// CTAs of a cluster in x, y, z; none: those that the kernel declares, else 1.
     pub cluster: Option<[u32; 3]>,
-    /// When the steps of asynchronous operations are done.
-    pub asynchrony: Asynchrony,
+    /// When the steps of asynchronous operations are done; none: early.
+    pub asynchrony: Option<Asynchrony>,
     /// The parameter block, in the layout of the kernel's parameters.
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
@@ -149,7 +149,7 @@ impl<const N: usize> Launch<N> {
             grid: [1; 3],
             block: [1; 3],
             cluster: None,
-            asynchrony: Asynchrony::default(),
+            asynchrony: None,
             params: Vec::new(),
             dynamic_shared: 0,
             device: None,
@@ -440,7 +440,7 @@ pub(crate) fn begin<const N: usize>(
         slots: launch.width,
         warp: launch.warp,
         clusters,
-        asynchrony: launch.asynchrony,
+        asynchrony: launch.asynchrony.unwrap_or_default(),
         total: launch.grid.iter().map(|&g| u64::from(g)).product(),
         shared,
         shared_names: names,

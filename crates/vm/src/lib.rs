@@ -6,6 +6,7 @@
 //! is faster has to agree with it.
 
 mod access;
+mod announce;
 mod asynchronous;
 mod atomic;
 mod barrier;

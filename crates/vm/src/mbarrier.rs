@@ -21,17 +21,20 @@ use crate::state::{Cta, Parked, State, Waiting};
 use compute::space_of;
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
-use simt::LaneMask;
 use simt::mbarrier::{Mbarrier, Misuse};
 use simt::memory::{AccessKind, SHARED_WINDOW, Width};
-use simt::observe::{Events, Observer};
+use simt::observe::{Events, MbarrierEvent, MbarrierEventKind, Observer, Order};
+use simt::{LaneMask, Pc};
 use smallvec::SmallVec;
 
-/// The effect of a lane: its thread, the barrier's generic address, the word it leaves, its result.
+/// The effect of a lane: its thread, the barrier's generic address, its arrivals, the word that it
+/// finds, the one that it leaves, its result.
 struct Effect {
     lane: u16,
     thread: usize,
     at: u64,
+    count: u32,
+    before: u64,
     word: Option<u64>,
     result: u64,
 }
@@ -56,14 +59,16 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     let waits = matches!(op.kind, MbarrierKind::Try { .. });
     if waits && effects.iter().all(|e| e.result == 0) && !effects.is_empty() {
         state.scratch.lanes = places;
-        return Ok(park(state, now, &effects));
+        return Ok(park(state, now, op, &effects));
     }
     if O::EVENTS.has(Events::ACCESS) {
         observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), &[], observer);
     }
     state.scratch.lanes = places;
     let place = state.resident[now.slot].as_deref().map(|cta| cta.place).unwrap_or_default();
-    for &Effect { thread, at, word, result, .. } in &effects {
+    for effect in &effects {
+        announce(state, now.slot, (now.group, now.pc), op, effect);
+        let &Effect { thread, at, word, result, .. } = effect;
         if let Some(word) = word {
             write(state, now.slot, thread, (Space::Shared, at, Width::B8, word));
         } else if result == 0
@@ -82,8 +87,57 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     Ok(Outcome::Advance)
 }
 
+/// Announces what a lane does.
+fn announce<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    (group, pc): (usize, Pc),
+    op: &MbarrierOp,
+    effect: &Effect,
+) {
+    if !state.scratch.announced.wanted() {
+        return;
+    }
+    let Some(cta) = state.resident[slot].as_deref() else { return };
+    let Ok((home, offset)) = cta.place.home(effect.at & 0xffff_ffff, true) else { return };
+    let order = op.mem.order;
+    let acquires = matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst);
+    let releases = matches!(order, Order::Release | Order::AcqRel | Order::SeqCst);
+    let change = |arrivals| MbarrierEventKind::Change { arrivals, releases };
+    let kind = match op.kind {
+        MbarrierKind::Init => MbarrierEventKind::Init,
+        MbarrierKind::Inval => MbarrierEventKind::Invalidate,
+        MbarrierKind::Arrive(_) => change(effect.count),
+        MbarrierKind::Expect | MbarrierKind::Complete => change(0),
+        MbarrierKind::Test { .. } | MbarrierKind::Try { .. } if effect.result == 0 => {
+            MbarrierEventKind::Waits
+        }
+        MbarrierKind::Test { .. } | MbarrierKind::Try { .. } => {
+            MbarrierEventKind::Passes { acquires }
+        }
+    };
+    let event = MbarrierEvent {
+        group: cta.group_id(group),
+        lane: effect.lane,
+        pc,
+        owner: state.resident[home].as_deref().map_or(cta.index, |owner| owner.index),
+        offset,
+        words: [effect.before, effect.word.unwrap_or(effect.before)],
+        kind,
+    };
+    state.scratch.announced.mbarrier(event);
+}
+
 /// Parks all lanes.
-fn park<const N: usize>(state: &mut State<N>, now: &Now<N>, effects: &[Effect]) -> Outcome<N> {
+fn park<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &MbarrierOp,
+    effects: &[Effect],
+) -> Outcome<N> {
+    for effect in effects {
+        announce(state, now.slot, (now.group, now.pc), op, effect);
+    }
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Outcome::Advance };
     for effect in effects {
         cta.parked[effect.thread] = Some(Parked { pc: now.pc, wait: Waiting::Mbarrier });
@@ -119,7 +173,8 @@ fn effects<const N: usize>(
         match apply(op.kind, old, operand(0), operand(1) as u32) {
             Ok((word, result)) => {
                 words.extend(word.map(|word| (at, word)));
-                out.push(Effect { lane, thread, at, word, result });
+                let count = operand(0) as u32;
+                out.push(Effect { lane, thread, at, count, before: old, word, result });
             }
             Err(misuse) => {
                 let offset = at - SHARED_WINDOW.start;
@@ -162,20 +217,21 @@ fn apply(
     })
 }
 
-/// Completes bytes of transactions at a barrier in shared memory.
+/// Completes bytes of transactions at a barrier in shared memory. Returns its word before and
+/// after.
 pub(crate) fn complete_transaction<const N: usize>(
     state: &mut State<N>,
     (slot, offset): (usize, u64),
     bytes: u32,
-) -> Result<(), Cause> {
-    let Some(cta) = state.resident[slot].as_deref_mut() else { return Ok(()) };
+) -> Result<[u64; 2], Cause> {
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return Ok([0; 2]) };
     let wrong = |misuse| Cause::Mbarrier { offset: cta.place.base() + offset, misuse };
     let word = cta.shared.load(offset, Width::B8).unwrap_or(0);
     let barrier = Mbarrier::load(word).map_err(wrong)?;
     let next = barrier.complete(bytes).map_err(wrong)?;
     let done = cta.shared.store(offset, Width::B8, next.word());
     debug_assert!(done.is_ok(), "checked when the operation was issued");
-    Ok(())
+    Ok([word, next.word()])
 }
 
 /// What threads wait for.
@@ -262,6 +318,32 @@ pub(crate) fn wake<const N: usize, O: Observer<N>>(
             for release in &releases[before..] {
                 report(program, state, release, observer);
             }
+        }
+        announce_passes(program, state, &releases[before..]);
+    }
+}
+
+/// Announces that threads find their phases completed.
+fn announce_passes<const N: usize>(
+    program: &Program,
+    state: &mut State<N>,
+    releases: &[Release<N>],
+) {
+    if !state.scratch.announced.wanted() {
+        return;
+    }
+    for &Release { slot, group, lanes, pc } in releases {
+        let Some(Exec::Mbarrier(op)) = program.at(pc).map(|code| &code.exec) else { continue };
+        for lane in lanes {
+            let Some(cta) = state.resident[slot].as_deref() else { break };
+            let thread = cta.groups[group].thread(lane);
+            let at = value(cta, group, &state.info.vars, op.mem.addr, thread);
+            let at = at.wrapping_add_signed(op.mem.offset);
+            let at = crate::access::generic_address(op.mem.space, at);
+            let before = read(state, slot, thread, (Space::Shared, at), Width::B8);
+            let lane = lane as u16;
+            let effect = Effect { lane, thread, at, count: 0, before, word: None, result: 1 };
+            announce(state, slot, (group, pc), op, &effect);
         }
     }
 }

@@ -113,6 +113,8 @@ pub(crate) struct Scratch<const N: usize> {
     pub(crate) lanes: Vec<(u16, u64)>,
     /// Sources and results of a computation.
     pub(crate) rows: Vec<u64>,
+    /// Events that the observer has not received.
+    pub(crate) announced: crate::announce::Announcements<N>,
 }
 
 impl<const N: usize> Clone for Scratch<N> {

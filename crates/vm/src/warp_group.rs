@@ -12,6 +12,7 @@
 //! Source: PTX ISA 9.1, "Asynchronous warpgroup level matrix instructions".
 
 use crate::access::{check_place, generic_address, read};
+use crate::announce::lanes_of_warp;
 use crate::cause::Cause;
 use crate::code::{CollectiveOp, Src, WarpGroupOp};
 use crate::control::{fail, value};
@@ -20,9 +21,13 @@ use crate::state::{Cta, Parked, State, Waiting};
 use ir::mods::Space;
 use simt::matrix::{Descriptor, GroupProduct, LANES, Role, THREADS, WARPS};
 use simt::memory::{AccessKind, Width};
+use simt::observe::{AsyncEvent, AsyncGroups};
 use simt::{LaneMask, Pc};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+
+/// Bytes that a product reads together.
+const UNIT: u64 = 16;
 
 /// What a warp group has issued.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +41,8 @@ pub(crate) struct WarpGroup {
 #[derive(Clone, Debug, PartialEq)]
 struct Pending {
     pc: Pc,
+    /// Its number among the asynchronous operations of the launch.
+    number: u64,
     /// Warps that have issued it, as bits.
     warps: u32,
     /// Descriptors, of B last.
@@ -218,9 +225,14 @@ pub(crate) fn issued<const N: usize>(
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     let (product, registers) = match kind {
-        WarpGroupOp::Fence => return,
+        WarpGroupOp::Fence => {
+            announce(state, (slot, group, warp), pc, AsyncEvent::RegisterFence);
+            return;
+        }
         WarpGroupOp::Commit => {
             cta.warp_groups[group].warps[warp].commit();
+            let event = AsyncEvent::Commit(AsyncGroups::Products);
+            announce(state, (slot, group, warp), pc, event);
             return;
         }
         WarpGroupOp::Multiply { product, registers } => (product, registers),
@@ -236,8 +248,9 @@ pub(crate) fn issued<const N: usize>(
     let products = &mut cta.warp_groups[group];
     let at = products.warps[warp].ahead;
     if products.pending.len() == at {
-        let base = vec![0; THREADS];
-        products.pending.push_back(Pending { pc, warps: 0, descriptors, adds: [0; WARPS], base });
+        let (base, number) = (vec![0; THREADS], state.queue.number());
+        let adds = [0; WARPS];
+        products.pending.push_back(Pending { pc, number, warps: 0, descriptors, adds, base });
     }
     let pending = &mut products.pending[at];
     pending.warps |= 1 << warp;
@@ -245,14 +258,69 @@ pub(crate) fn issued<const N: usize>(
     pending.base[warp * LANES..][..LANES].copy_from_slice(&base);
     products.warps[warp].ahead += 1;
     products.warps[warp].open += 1;
-    if pending.warps == (1 << WARPS) - 1
-        && let Some(pending) = cta.warp_groups[group].pending.pop_front()
-    {
+    let (complete, operation) = (pending.warps == (1 << WARPS) - 1, pending.number);
+    let groups = Some(AsyncGroups::Products);
+    let event = AsyncEvent::Issue { operation, generic: false, group: groups, barrier: None };
+    announce(state, (slot, group, warp), pc, event);
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
+    if complete && let Some(pending) = cta.warp_groups[group].pending.pop_front() {
+        announce_reads(state, (slot, group, warp), &product, &sources, &pending);
         multiply(state, (slot, group), &product, (op, &sources), &pending);
         if let Some(cta) = state.resident[slot].as_deref_mut() {
             cta.warp_groups[group].warps.iter_mut().for_each(Issued::finish_one);
         }
     }
+}
+
+/// Announces an event of a warp of a group of warps.
+fn announce<const N: usize>(
+    state: &mut State<N>,
+    (slot, group, warp): (usize, usize, usize),
+    pc: Pc,
+    event: AsyncEvent,
+) {
+    if !state.scratch.announced.wanted() {
+        return;
+    }
+    let Some(cta) = state.resident[slot].as_deref() else { return };
+    for (group, lanes) in lanes_of_warp(cta, group * WARPS + warp) {
+        state.scratch.announced.add(group, pc, lanes, event);
+    }
+}
+
+/// Announces what a product reads of shared memory, in ranges without gaps.
+fn announce_reads<const N: usize>(
+    state: &mut State<N>,
+    at: (usize, usize, usize),
+    product: &GroupProduct,
+    sources: &Sources<'_>,
+    pending: &Pending,
+) {
+    if !state.scratch.announced.wanted() {
+        return;
+    }
+    let roles: &[Role] = if sources.left.is_empty() { &[Role::A, Role::B] } else { &[Role::B] };
+    let parsed = pending.descriptors.iter().filter_map(|&d| Descriptor::parse(d).ok());
+    let mut units: Vec<u64> = parsed
+        .zip(roles)
+        .flat_map(|(d, &role)| product.places(&d, role).map(u64::from).collect::<Vec<_>>())
+        .collect();
+    units.sort_unstable();
+    units.dedup();
+    let Some(owner) = state.resident[at.0].as_deref().map(|cta| cta.index) else { return };
+    let (operation, space, kind) = (pending.number, Space::Shared, AccessKind::Load);
+    for range in units.chunk_by(|a, b| a + UNIT == *b) {
+        let (address, bytes) = (range[0], range.len() as u64 * UNIT);
+        let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes };
+        announce(state, at, pending.pc, event);
+    }
+    announce(state, at, pending.pc, AsyncEvent::Complete { operation });
+}
+
+/// The event of a wait for all but the last groups of products.
+pub(crate) fn waited(most: u32) -> AsyncEvent {
+    let (groups, pending) = (AsyncGroups::Products, u64::from(most));
+    AsyncEvent::Wait { groups, pending, reads: false }
 }
 
 /// Computes a product.
@@ -323,6 +391,8 @@ pub(crate) fn wait<const N: usize>(state: &mut State<N>, now: &Now<N>, most: u32
             cta.parked[thread] = Some(Parked { pc: now.pc, wait: Waiting::Products { most } });
         }
     }
+    let group = cta.group_id(now.group);
+    state.scratch.announced.add(group, now.pc, now.on - parked, waited(most));
     if parked.is_empty() { Outcome::Advance } else { Outcome::Park(parked) }
 }
 

@@ -37,15 +37,22 @@ impl ThreadClock {
     }
 
     /// Returns all that the thread knows, including its own accesses, and ends its epoch.
-    fn release(&mut self, thread: Thread) -> Arc<VectorClock> {
+    pub(super) fn release(&mut self, thread: Thread) -> Arc<VectorClock> {
         let mut all = VectorClock::clone(&self.known);
         all.advance(thread, self.epoch());
         self.releases = self.releases.saturating_add(1);
         Arc::new(all)
     }
 
-    fn acquire(&mut self, published: &VectorClock) {
+    pub(super) fn acquire(&mut self, published: &VectorClock) {
         Arc::make_mut(&mut self.known).join(published);
+    }
+
+    /// Applies a fence between the proxies of threads and of asynchronous operations.
+    pub(super) fn fence_proxies(&mut self, thread: Thread) {
+        let epoch = self.epoch();
+        Arc::make_mut(&mut self.known).fence_proxies(thread, epoch);
+        self.releases = self.releases.saturating_add(1);
     }
 
     /// Applies a fence that both acquires and releases.

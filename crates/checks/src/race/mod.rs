@@ -12,12 +12,15 @@
 //!   or a strong read before a fence, that reads the value written or one derived from it by
 //!   read-modify-writes, within the scopes.
 //!
+//! Asynchronous operations take part in the same order: see `asynchronous`.
+//!
 //! Each thread has an epoch, which each of its releases ends, and a vector clock (the algorithm of
 //! FastTrack, Flanagan and Freund 2009, with clocks shared among the threads of a block). Launches
 //! are ordered, so each starts with empty clocks. Memory is bounded: [`Races::complete`] tells
 //! whether everything could be followed. Every reported race is a race, even if not everything
 //! could be followed.
 
+mod asynchronous;
 mod happens_before;
 mod shadow;
 mod vector_clock;
@@ -26,11 +29,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::probe::{EventSink, LaunchStart, Place, Probe, Shape, WORDS};
+use crate::probe::{EventSink, LaunchStart, Place, Probe, Role, Shape, WORDS};
 use places::Site;
-use rustc_hash::FxHashMap;
-use simt::observe::{Access, AccessKind, CtaEvent, Events, GroupId, Order, Space, Sync, SyncKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use simt::observe::{
+    Access, AccessKind, AsyncEvent, AsyncGroups, Asynchronous, CtaEvent, Events, GroupId,
+    MbarrierEvent, MbarrierEventKind, Order, Scope, Space, Sync, SyncKind,
+};
 
+use asynchronous::{Agent, Barrier, Operations, is_agent};
 use happens_before::{BarrierPhase, Location, ThreadClock};
 use shadow::{Entry, Shadow};
 pub use vector_clock::Thread;
@@ -45,8 +52,10 @@ const MAX_LOCATIONS: usize = 1 << 16;
 /// One of two accesses that race.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RacingAccess {
-    /// The thread.
+    /// The thread; of an asynchronous operation the first that issued it.
     pub thread: Thread,
+    /// Whether an asynchronous operation makes it, and the place is where that was issued.
+    pub asynchronous: bool,
     /// Its coordinates in the launch.
     pub site: Site,
     /// Load, store or atomic.
@@ -55,6 +64,42 @@ pub struct RacingAccess {
     pub value: Option<u64>,
     /// The instruction.
     pub place: Place,
+}
+
+/// What is wrong with two accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hazard {
+    /// Nothing orders them.
+    #[default]
+    Unordered,
+    /// One is the initialisation of a barrier in shared memory, the other an operation on it.
+    Barrier,
+    /// A thread reads what an operation writes, and has not waited for it.
+    Unfinished,
+    /// The same; and the thread has waited at the operation's barrier, at this place, for a phase
+    /// that had completed before.
+    WrongPhase {
+        /// The wait.
+        wait: u64,
+    },
+    /// Bytes are overwritten that an operation may still read or write.
+    Overwritten,
+    /// No proxy fence is between a write of a thread and the read of an operation.
+    Unfenced,
+}
+
+/// An access to the shared memory of a block after which its threads may end before the access is
+/// made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateAccess {
+    /// The access.
+    pub access: RacingAccess,
+    /// The block whose memory it is.
+    pub owner: u64,
+    /// The first byte, as an offset.
+    pub address: u64,
+    /// Such accesses of the instruction.
+    pub count: u64,
 }
 
 /// Two instructions whose accesses race, at the first address where they did.
@@ -72,6 +117,8 @@ pub struct Race {
     pub count: u64,
     /// Whether both write, and always the same value.
     pub equal_writes: bool,
+    /// What is wrong.
+    pub hazard: Hazard,
 }
 
 /// The race detector.
@@ -89,6 +136,16 @@ pub struct Races {
     warps: BTreeMap<(u64, u32, u32), BarrierPhase>,
     found: BTreeMap<(u64, u64), Race>,
     lossy: bool,
+    /// Events of the launch so far.
+    now: u64,
+    operations: Operations,
+    /// Barriers in shared memory, by block and offset.
+    mbarriers: FxHashMap<(u64, u64), Barrier>,
+    /// The last time that a thread has found a phase of a barrier completed, and where.
+    passed: FxHashMap<(Thread, (u64, u64)), (u64, u64)>,
+    /// Blocks whose shared memory operations or other blocks have accessed.
+    reached: FxHashSet<u64>,
+    late: BTreeMap<u64, LateAccess>,
 }
 
 impl Races {
@@ -101,6 +158,11 @@ impl Races {
     /// Removes and returns the races found so far, ordered by program counters.
     pub fn take(&mut self) -> Vec<Race> {
         std::mem::take(&mut self.found).into_values().collect()
+    }
+
+    /// Removes and returns the accesses to blocks that may have ended, ordered by program counters.
+    pub fn take_late(&mut self) -> Vec<LateAccess> {
+        std::mem::take(&mut self.late).into_values().collect()
     }
 
     /// Returns whether everything could be followed. If not, races may have been missed.
@@ -120,19 +182,20 @@ impl Races {
         self.places.get(index).cloned().unwrap_or_default()
     }
 
-    fn report(&mut self, space: Space, address: u64, old: Entry, now: Entry) {
+    fn report(&mut self, space: Space, address: u64, (old, now, ordered): (Entry, Entry, bool)) {
         let key = (old.pc.min(now.pc), old.pc.max(now.pc));
         let common = old.bytes & now.bytes;
         let stores = old.kind == AccessKind::Store && now.kind == AccessKind::Store;
         let values = [old.value_of(common), now.value_of(common)];
         let equal_writes = stores && values[0].is_some() && values[0] == values[1];
+        let hazard = self.hazard(&old, &now, ordered);
         if let Some(race) = self.found.get_mut(&key) {
             race.count += 1;
             if race.equal_writes && !equal_writes {
                 // The first that matters is shown.
                 let count = race.count;
                 self.found.remove(&key);
-                return self.add(key, (space, address), [old, now], (count, false));
+                return self.add(key, (space, address), [old, now], (count, false), hazard);
             }
             return;
         }
@@ -140,7 +203,45 @@ impl Races {
             self.lossy = true;
             return;
         }
-        self.add(key, (space, address), [old, now], (1, equal_writes));
+        self.add(key, (space, address), [old, now], (1, equal_writes), hazard);
+    }
+
+    /// What is wrong with two accesses of which no order is known, or with two in order without a
+    /// proxy fence.
+    fn hazard(&self, old: &Entry, now: &Entry, ordered: bool) -> Hazard {
+        if ordered {
+            return Hazard::Unfenced;
+        }
+        let role = |entry: &Entry| self.role(entry.pc);
+        if [old, now].iter().all(|e| matches!(role(e), Role::Mbarrier | Role::MbarrierInit)) {
+            return Hazard::Barrier;
+        }
+        let (operation, thread) = match (is_agent(old.thread), is_agent(now.thread)) {
+            (false, false) => return Hazard::Unordered,
+            (true, true) => return Hazard::Overwritten,
+            (true, false) => (old, now),
+            (false, true) => (now, old),
+        };
+        let Some(agent) = self.operations.agent(operation.thread) else {
+            return Hazard::Unordered;
+        };
+        let (later, writes) = (thread.at >= agent.issued, operation.kind.writes());
+        if later && writes && !thread.kind.writes() {
+            let barrier = agent.barrier.map(|barrier| (thread.thread, barrier));
+            let passed = barrier.and_then(|key| self.passed.get(&key));
+            return match passed {
+                Some(&(at, wait)) if at >= agent.issued => Hazard::WrongPhase { wait },
+                // It reads what an operation before this one has written.
+                Some(_) => Hazard::Overwritten,
+                None => Hazard::Unfinished,
+            };
+        }
+        if later || writes { Hazard::Overwritten } else { Hazard::Unordered }
+    }
+
+    fn role(&self, pc: u64) -> Role {
+        let place = usize::try_from(pc).ok().and_then(|pc| self.places.get(pc));
+        place.map(|place| place.role).unwrap_or_default()
     }
 
     fn add(
@@ -149,16 +250,22 @@ impl Races {
         (space, address): (Space, u64),
         [old, now]: [Entry; 2],
         (count, equal_writes): (u64, bool),
+        hazard: Hazard,
     ) {
         let common = old.bytes & now.bytes;
-        let side = |e: Entry| {
-            let site = self.shape.site_of(e.thread.cta, e.thread.index);
-            let (value, place) = (e.value_of(common), self.place(e.pc));
-            RacingAccess { thread: e.thread, site, kind: e.kind, value, place }
-        };
-        let (first, second) = (side(old), side(now));
-        let race = Race { space, address, first, second, count, equal_writes };
+        let (first, second) = (self.racing(&old, common), self.racing(&now, common));
+        let race = Race { space, address, first, second, count, equal_writes, hazard };
         self.found.insert(key, race);
+    }
+
+    /// An access as it is reported.
+    fn racing(&self, entry: &Entry, bytes: u8) -> RacingAccess {
+        let asynchronous = is_agent(entry.thread);
+        let agent = self.operations.agent(entry.thread).filter(|_| asynchronous);
+        let thread = agent.map_or(entry.thread, |agent| agent.issuer);
+        let site = self.shape.site_of(thread.cta, thread.index);
+        let (value, place) = (entry.value_of(bytes), self.place(entry.pc));
+        RacingAccess { thread, asynchronous, site, kind: entry.kind, value, place }
     }
 
     /// Checks and records the access of one lane.
@@ -170,6 +277,8 @@ impl Races {
             thread,
             epoch: clock.epoch(),
             pc: access.pc.0,
+            at: self.now,
+            proxy: false,
             kind: access.kind,
             strong: strong.then_some(access.scope),
             bytes: 0,
@@ -177,6 +286,9 @@ impl Races {
         };
         let words = access.words(index);
         let known = clock.known();
+        if shared && access.owner != thread.cta {
+            self.reached.insert(access.owner);
+        }
         let end = address.saturating_add(u64::from(access.size));
         let mut races = Vec::new();
         for granule in address >> 3..=end.saturating_sub(1) >> 3 {
@@ -189,7 +301,12 @@ impl Races {
         }
         for (granule, old, now) in races {
             let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
-            self.report(access.space, at.max(address), old, now);
+            self.report(access.space, at.max(address), (old, now, false));
+        }
+        // Barriers in shared memory have phases.
+        let barrier = matches!(self.role(access.pc.0), Role::Mbarrier | Role::MbarrierInit);
+        if barrier {
+            return;
         }
         if strong || access.kind.writes() {
             self.apply_order(access, thread, (shared.then_some(access.owner), address));
@@ -229,6 +346,70 @@ impl Races {
         self.locations.entry(key).or_default().publish(thread.cta, scope, &published);
     }
 
+    /// Checks and records what an operation reads or writes.
+    fn operation_access(
+        &mut self,
+        number: u64,
+        kind: AccessKind,
+        (owner, address, bytes): (Option<u64>, u64, u64),
+    ) {
+        let Some(operation) = self.operations.get(number) else { return };
+        let (thread, epoch) = operation.agent(kind.writes());
+        let known = Arc::clone(&operation.known);
+        let mut now = Entry {
+            thread,
+            epoch,
+            pc: operation.pc,
+            at: self.now,
+            proxy: !operation.generic,
+            kind,
+            strong: (kind == AccessKind::Atomic).then_some(Scope::Gpu),
+            bytes: 0,
+            value: None,
+        };
+        self.reached.extend(owner);
+        let end = address.saturating_add(bytes);
+        let mut races = Vec::new();
+        for granule in address >> 3..=end.saturating_sub(1) >> 3 {
+            let from = address.max(granule << 3) & 7;
+            let to = end.saturating_sub(granule << 3).min(8);
+            now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
+            self.shadow.access((owner, granule), now, &known, |old| {
+                races.push((granule, *old, now));
+            });
+        }
+        let space = if owner.is_some() { Space::Shared } else { Space::Global };
+        for (granule, old, now) in races {
+            let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
+            let ordered = known.covers(old.thread, old.epoch);
+            self.report(space, at.max(address), (old, now, ordered));
+        }
+    }
+
+    /// Finds accesses of operations and of other blocks to the shared memory of a block that ends,
+    /// of which none of its threads knows.
+    fn find_late(&mut self, cta: u64) {
+        let mut known = vector_clock::VectorClock::default();
+        for (_, clock) in self.threads.iter().filter(|(thread, _)| thread.cta == cta) {
+            known.join(&clock.known());
+        }
+        let late: Vec<(u64, Entry)> = self
+            .shadow
+            .of_block(cta)
+            .filter(|(_, entry)| entry.thread.cta != cta)
+            .filter(|(_, entry)| !known.covers(entry.thread, entry.epoch))
+            .map(|(granule, entry)| (granule, *entry))
+            .collect();
+        for (granule, entry) in late {
+            let address = (granule << 3) + u64::from(entry.bytes.trailing_zeros() & 7);
+            let access = self.racing(&entry, entry.bytes);
+            let new = LateAccess { access, owner: cta, address, count: 0 };
+            let known = self.late.entry(entry.pc).or_insert(new);
+            known.count += 1;
+            known.address = known.address.min(address);
+        }
+    }
+
     /// Returns whether an instruction is a barrier of the warp.
     fn orders_warp(&self, pc: u64) -> bool {
         let place = usize::try_from(pc).ok().and_then(|pc| self.places.get(pc));
@@ -256,6 +437,22 @@ impl Races {
             }
         }
     }
+}
+
+/// Who commits and waits for groups of operations: threads, of products whole warps.
+fn committer(thread: Thread, groups: AsyncGroups) -> Thread {
+    match groups {
+        AsyncGroups::Bulk => thread,
+        AsyncGroups::Products => Thread { index: thread.index - thread.index % WARP, ..thread },
+    }
+}
+
+/// The committers among the lanes of an event, each once.
+fn committers(event: &Asynchronous<'_, WORDS>, groups: AsyncGroups) -> Vec<Thread> {
+    let of = |lane| committer(Races::thread(event.group, lane), groups);
+    let mut all: Vec<Thread> = event.lanes.iter().map(of).collect();
+    all.dedup();
+    all
 }
 
 /// The CTA and number of a barrier; that of a cluster belongs to no CTA.
@@ -288,18 +485,24 @@ impl Probe for Races {
         self.locations_in_shared = false;
         self.barriers.clear();
         self.warps.clear();
+        self.now = 0;
+        self.operations = Operations::default();
+        self.mbarriers.clear();
+        self.passed.clear();
+        self.reached.clear();
     }
 }
 
 impl EventSink for Races {
     fn events(&self) -> Events {
-        Events::ACCESS.and(Events::VALUES).and(Events::SYNC).and(Events::CTA)
+        Events::ACCESS.and(Events::VALUES).and(Events::SYNC).and(Events::CTA).and(Events::ASYNC)
     }
 
     fn access(&mut self, access: &Access<'_>) {
         if !matches!(access.space, Space::Global | Space::Shared) {
             return;
         }
+        self.now += 1;
         for (index, &(lane, address)) in access.lanes.iter().enumerate() {
             let thread = Self::thread(access.group, usize::from(lane));
             self.check_access(access, index, thread, address);
@@ -330,7 +533,12 @@ impl EventSink for Races {
             SyncKind::CollectiveArrive if self.orders_warp(sync.pc.0) => self.warp_arrive(sync),
             SyncKind::CollectiveComplete if self.orders_warp(sync.pc.0) => self.warp_release(sync),
             SyncKind::Collective | SyncKind::CollectiveArrive | SyncKind::CollectiveComplete => {}
-            SyncKind::ProxyFence => {}
+            SyncKind::ProxyFence { asynchronous } => {
+                for lane in sync.lanes.iter().filter(|_| asynchronous) {
+                    let thread = Self::thread(sync.group, lane);
+                    self.threads.entry(thread).or_default().fence_proxies(thread);
+                }
+            }
             SyncKind::Fence(_, scope) => {
                 for lane in sync.lanes {
                     let thread = Self::thread(sync.group, lane);
@@ -340,8 +548,82 @@ impl EventSink for Races {
         }
     }
 
+    fn asynchronous(&mut self, event: &Asynchronous<'_, WORDS>) {
+        self.now += 1;
+        let of = |lane| Self::thread(event.group, lane);
+        match event.event {
+            AsyncEvent::Issue { operation, generic, group, barrier } => {
+                for (i, lane) in event.lanes.iter().enumerate() {
+                    let thread = of(lane);
+                    let known = self.threads.entry(thread).or_default().release(thread);
+                    let agent = Agent { issuer: thread, issued: self.now, barrier };
+                    self.operations.issue(operation, (event.pc.0, generic), agent, known);
+                    if let Some(groups) = group.filter(|_| i == 0) {
+                        self.operations.enter(committer(thread, groups), groups, operation);
+                    }
+                }
+            }
+            AsyncEvent::Access { operation, kind, space, owner, address, bytes } => {
+                let owner = (space == Space::Shared).then_some(owner);
+                self.operation_access(operation, kind, (owner, address, bytes));
+            }
+            AsyncEvent::Complete { operation } => self.operations.complete(operation),
+            AsyncEvent::Commit(groups) => {
+                for by in committers(event, groups) {
+                    self.operations.commit(by, groups);
+                }
+            }
+            AsyncEvent::Wait { groups, pending, reads } => {
+                for by in committers(event, groups) {
+                    let seen = self.operations.wait((by, groups), pending, reads);
+                    let lanes = event.lanes.iter().map(of);
+                    for thread in lanes.filter(|&thread| committer(thread, groups) == by) {
+                        self.threads.entry(thread).or_default().acquire(&seen);
+                    }
+                }
+            }
+            AsyncEvent::RegisterFence => {}
+        }
+    }
+
+    fn mbarrier(&mut self, event: &MbarrierEvent) {
+        self.now += 1;
+        let thread = Self::thread(event.group, usize::from(event.lane));
+        let key = (event.owner, event.offset);
+        let barrier = self.mbarriers.entry(key).or_default();
+        match event.kind {
+            MbarrierEventKind::Init => *barrier = Barrier::default(),
+            MbarrierEventKind::Invalidate => drop(self.mbarriers.remove(&key)),
+            MbarrierEventKind::Change { arrivals, releases } => {
+                let clock = self.threads.entry(thread).or_default();
+                if arrivals > 0
+                    && let Some((published, _)) = clock.publish(thread, Scope::Cluster, releases)
+                {
+                    barrier.join(&published);
+                }
+                barrier.change(event.words);
+            }
+            MbarrierEventKind::Complete { operation, .. } => {
+                if let Some(operation) = self.operations.get(operation) {
+                    barrier.join_operation(operation);
+                }
+                barrier.change(event.words);
+            }
+            MbarrierEventKind::Waits => {}
+            MbarrierEventKind::Passes { acquires } => {
+                if acquires {
+                    self.threads.entry(thread).or_default().acquire(barrier.completed());
+                }
+                self.passed.insert((thread, key), (self.now, event.pc.0));
+            }
+        }
+    }
+
     fn cta(&mut self, cta: u64, event: CtaEvent) {
         if event == CtaEvent::End {
+            if self.reached.remove(&cta) {
+                self.find_late(cta);
+            }
             self.shadow.forget(cta);
             self.threads.retain(|thread, _| thread.cta != cta);
             self.barriers.retain(|key, _| key.0 != cta);

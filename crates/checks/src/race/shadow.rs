@@ -29,6 +29,10 @@ pub(super) struct Entry {
     pub(super) thread: Thread,
     pub(super) epoch: u32,
     pub(super) pc: u64,
+    /// When, in events of the launch.
+    pub(super) at: u64,
+    /// Whether an asynchronous operation makes it through the async proxy.
+    pub(super) proxy: bool,
     pub(super) kind: AccessKind,
     /// The scope of a strong access; `None` for a weak one.
     pub(super) strong: Option<Scope>,
@@ -49,6 +53,15 @@ impl Entry {
     fn agrees(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (self.strong, other.strong) else { return false };
         self.thread.cta == other.thread.cta || (a != Scope::Cta && b != Scope::Cta)
+    }
+}
+
+/// Returns whether an access happens before another one of a thread or operation that knows this.
+fn happens_before(old: &Entry, now: &Entry, known: &VectorClock) -> bool {
+    // What threads have written is visible to asynchronous operations behind a proxy fence alone.
+    match now.proxy && !old.proxy && old.kind.writes() && now.kind == AccessKind::Load {
+        true => known.covers_fenced(old.thread, old.epoch),
+        false => known.covers(old.thread, old.epoch),
     }
 }
 
@@ -96,7 +109,7 @@ impl Shadow {
                 new.insert(Granule::default())
             }
         };
-        let ordered = |old: &Entry| old.thread == now.thread || known.covers(old.thread, old.epoch);
+        let ordered = |old: &Entry| old.thread == now.thread || happens_before(old, &now, known);
         let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !old.agrees(&now);
         granule.writes.iter().filter(|old| meets(old)).for_each(&mut race);
         if !now.kind.writes() {
@@ -128,6 +141,14 @@ impl Shadow {
             list.retain(|old| old.bytes != 0);
         }
         granule.writes.push(now);
+    }
+
+    /// The accesses to the shared memory of a block that are kept, with the granule of each.
+    pub(super) fn of_block(&self, cta: u64) -> impl Iterator<Item = (u64, &Entry)> {
+        let granules = self.granules.get(&Some(cta)).into_iter().flatten();
+        granules.flat_map(|(&at, granule)| {
+            granule.writes.iter().chain(&granule.reads).map(move |entry| (at, entry))
+        })
     }
 
     /// Drops the shared memory of a block that has ended.

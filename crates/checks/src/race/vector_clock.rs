@@ -12,6 +12,10 @@ pub struct Thread {
     pub index: u32,
 }
 
+/// Set in the number of a block in clocks: its epochs that a proxy fence has made visible to
+/// asynchronous operations.
+const FENCED: u64 = 1 << 62;
+
 /// A vector clock: for each thread, the last epoch whose accesses happen before. It has one vector
 /// for each known block; clocks with equal vectors may share them.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +31,19 @@ impl VectorClock {
     pub(super) fn covers(&self, thread: Thread, epoch: u32) -> bool {
         let epochs = self.0.get(&thread.cta);
         epochs.and_then(|e| e.get(thread.index as usize)).is_some_and(|&last| last >= epoch)
+    }
+
+    /// Returns whether an access happens before, with a proxy fence between.
+    pub(super) fn covers_fenced(&self, thread: Thread, epoch: u32) -> bool {
+        self.covers(Thread { cta: thread.cta | FENCED, ..thread }, epoch)
+    }
+
+    /// Applies a proxy fence to all that happens before, and to a thread up to an epoch.
+    pub(super) fn fence_proxies(&mut self, thread: Thread, epoch: u32) {
+        let plain = self.0.iter().filter(|(cta, _)| *cta & FENCED == 0);
+        let fenced = Self(plain.map(|(cta, all)| (cta | FENCED, Arc::clone(all))).collect());
+        self.join(&fenced);
+        self.advance(Thread { cta: thread.cta | FENCED, ..thread }, epoch);
     }
 
     /// Records that all accesses of a thread up to an epoch happen before.

@@ -200,7 +200,7 @@ impl<const N: usize> Observer<N> for Counters {
             | SyncKind::CollectiveArrive
             | SyncKind::CollectiveComplete => {}
             SyncKind::Collective => self.counts.collectives += 1,
-            SyncKind::Fence(..) | SyncKind::ProxyFence => self.counts.fences += 1,
+            SyncKind::Fence(..) | SyncKind::ProxyFence { .. } => self.counts.fences += 1,
         }
     }
 

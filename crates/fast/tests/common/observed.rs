@@ -162,7 +162,7 @@ impl Observer<1> for Observed {
             | SyncKind::CollectiveArrive
             | SyncKind::CollectiveComplete => {}
             SyncKind::Collective => self.counted.counts.collectives += 1,
-            SyncKind::Fence(..) | SyncKind::ProxyFence => self.counted.counts.fences += 1,
+            SyncKind::Fence(..) | SyncKind::ProxyFence { .. } => self.counted.counts.fences += 1,
         }
     }
 

@@ -186,7 +186,7 @@ impl EventSink for Timeline {
             SyncKind::Collective => "collective",
             SyncKind::ClusterArrive => "barrier of the cluster: arrive",
             SyncKind::ClusterRelease => "barrier of the cluster: release",
-            SyncKind::Fence(..) | SyncKind::ProxyFence => "fence",
+            SyncKind::Fence(..) | SyncKind::ProxyFence { .. } => "fence",
             SyncKind::CollectiveArrive | SyncKind::CollectiveComplete => return,
         };
         if !self.has_room() {

@@ -101,7 +101,10 @@ impl<'p> VmContext<'p> {
             self.check_facts(program, Launch { memory, ..launch.clone() }, request)?;
         }
         let mut launch = launch;
-        launch.guard = monitor.probe().map_or(0, |probe| probe.guard());
+        if let Some(probe) = monitor.probe() {
+            launch.guard = probe.guard();
+            launch.asynchrony = launch.asynchrony.or(probe.asynchrony());
+        }
         let [grid, block] = [launch.grid, launch.block].map(|extents| extents.map(u64::from));
         let shape = probe::Shape { grid, block, width: launch.width };
         let state = vm::begin_bare(&program.program, launch);

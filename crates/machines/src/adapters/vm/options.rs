@@ -191,8 +191,8 @@ fn set<const N: usize>(
                 return Err((vm::NotAnOrder.to_string(), "write one of them".to_owned()));
             };
             let order = text.parse::<vm::Asynchrony>();
-            launch.asynchrony =
-                order.map_err(|error| (error.to_string(), "write one of them".to_owned()))?;
+            let order = order.map_err(|error| (error.to_string(), "write one of them".to_owned()));
+            launch.asynchrony = Some(order?);
         }
         "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
