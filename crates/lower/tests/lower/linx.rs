@@ -2,7 +2,7 @@
 //! whatever inactive lanes of a push get, and under either rule of the body's region.
 
 use super::prf::{BLOCKS, THREADS, alone, words};
-use super::programs::{Kind, body, graph, graphs, kernel, programs, verified, work};
+use super::programs::{Kind, body, fixed, graph, graphs, kernel, programs, verified, work};
 use crate::bundled::{Buffers, Run, difference, each_launch, files, launches, map, module, read};
 use crate::page::check_page;
 use ::linx::{Inactive, Linx, Options, Region, TileOps};
@@ -81,6 +81,11 @@ fn check_with(text: &str, options: &[Options]) {
         let found = on_machine(&assembly, options);
         assert_eq!(found, expected, "{options:?}\n{text}\n{}", assembly.text);
     }
+}
+
+#[test]
+fn fixed_kernels() {
+    fixed().iter().for_each(|text| check(text));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::prf::{BLOCKS, THREADS, alone};
 use super::programs::{
-    body, graph, graphs, kernel, launched_kernel, launched_straight, programs, verified, work,
+    body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs, verified,
+    work,
 };
 use crate::bundled::Buffers;
 use ::pmask::{Config, Pmask};
@@ -154,6 +155,11 @@ fn launches_have_limits() {
     assert_eq!(refused([1; 3], [1025, 1, 1]).as_deref(), Some(why));
     let why = "the machine has no grids of 4294967295 blocks (1 to 2147483647)";
     assert_eq!(refused([u32::MAX, 2, 1], [1; 3]).as_deref(), Some(why));
+}
+
+#[test]
+fn fixed_kernels() {
+    fixed().iter().for_each(|text| check(text));
 }
 
 #[test]
@@ -402,4 +408,41 @@ one:
     let assembly = lowered(&verified(text), options, &launch);
     let end = run(&assembly, options, (&[], 1 << 24), &mut Vec::new());
     assert_eq!(end, Ok(i64::from(APART)));
+}
+
+#[test]
+fn a_warp_that_gives_way_comes_back_with_its_lanes() {
+    let text = "kernel @k(out: u64 global) {
+  reg %tid, %n, %v: b32
+  reg %at, %wide: b64
+  reg %p: pred
+start:
+  %at = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %v = mov.u32 1
+  %n = and.b32 %tid, 2
+  %p = setp.eq.u32 %n, 0
+  @%p br join
+other:
+  nanosleep 0
+  %v = mov.u32 7
+join:
+  st.global.u32 [%at], %v
+  ret
+}
+";
+    let launch = Launch { grid: [1; 3], block: [16, 1, 1], shared: 0 };
+    for options in options() {
+        let words = stored(&verified(text), options, &launch, 64);
+        assert_eq!(words, [1, 1, 7, 7].repeat(4), "{options:?}");
+    }
+}
+
+#[test]
+fn registers_that_nothing_has_written_are_zero() {
+    let body = "  %p = setp.ne.u32 %n, 0\n  @%p br b\na:\n  nop\nb:\n  %u = add.u64 %u, 3\n  \
+                %h = cvt.u32.u64 %u\n  st.global.u32 [%at], %h\n";
+    check(&kernel(body));
 }

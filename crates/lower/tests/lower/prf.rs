@@ -3,7 +3,8 @@
 #![allow(clippy::print_stderr, reason = "campaigns tell what they did")]
 
 use super::programs::{
-    Kind, body, graph, graphs, kernel, launched_kernel, launched_straight, programs, verified, work,
+    Kind, body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs,
+    verified, work,
 };
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
@@ -131,6 +132,11 @@ fn same(
         assert_eq!(found, expected, "{predicates}\n{text}\n{}", assembly.text);
     }
     true
+}
+
+#[test]
+fn fixed_kernels() {
+    fixed().iter().for_each(|text| check(text));
 }
 
 #[test]

@@ -261,10 +261,32 @@ pub(crate) fn campaign(check: impl Fn(Kind, &str, usize)) {
 pub(crate) fn launched_straight() -> Vec<String> {
     let kernel = |index: usize| {
         let mut out = String::new();
-        for part in 0..2 {
-            work(&mut out, index + 8 * part);
-        }
+        work(&mut out, 8);
+        work(&mut out, index + 1);
+        launched_work(&mut out, index);
+        out.push_str("  %h = xor.b32 %h, %y\n");
+        work(&mut out, index + 5);
+        launched_work(&mut out, index);
         launched_kernel(&out)
     };
     (0..8).map(kernel).collect()
+}
+
+/// Kernels with each kind of [`Code`], one in the other.
+pub(crate) fn fixed() -> Vec<String> {
+    let plain = || Box::new(Code::Plain);
+    let both = || Code::IfElse(plain(), plain());
+    let nested = (0..5).fold(both(), |inner, _| Code::IfElse(Box::new(inner), plain()));
+    let many = Code::Seq(vec![both(), Code::If(true, Box::new(both())), both(), Code::Plain]);
+    let left = Code::Seq(vec![Code::Plain, Code::Break, both(), Code::Break]);
+    let ended = Code::Seq(vec![Code::If(false, Box::new(Code::Return)), both(), Code::Return]);
+    let all = [
+        nested.clone(),
+        many.clone(),
+        Code::While(true, Box::new(left.clone())),
+        Code::DoWhile(Box::new(many)),
+        Code::Seq(vec![ended.clone(), Code::While(false, Box::new(ended)), both()]),
+        Code::DoWhile(Box::new(Code::Seq(vec![left, nested]))),
+    ];
+    all.iter().map(|code| kernel(&body(code))).collect()
 }
