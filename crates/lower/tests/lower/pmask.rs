@@ -442,7 +442,16 @@ join:
 
 #[test]
 fn registers_that_nothing_has_written_are_zero() {
-    let body = "  %p = setp.ne.u32 %n, 0\n  @%p br b\na:\n  nop\nb:\n  %u = add.u64 %u, 3\n  \
+    // The value goes to the frame, which the next warp has, too.
+    let body = "  %u = add.u64 %u, 3\n  %p = setp.ne.u32 %n, 0\n  @%p br b\na:\n  nop\nb:\n  \
                 %h = cvt.u32.u64 %u\n  st.global.u32 [%at], %h\n";
+    check(&kernel(body));
+}
+
+#[test]
+fn guarded_writes_leave_what_other_lanes_have() {
+    let body = "  %y = add.u32 %tid, 9\n  %x = and.b32 %tid, 1\n  %p = setp.eq.u32 %x, 0\n  \
+                %q = setp.ne.u32 %n, 0\n  @%q br b\na:\n  nop\nb:\n  @%p %y = mov.u32 5\n  \
+                st.global.u32 [%at], %y\n";
     check(&kernel(body));
 }

@@ -269,7 +269,12 @@ pub(crate) fn launched_straight() -> Vec<String> {
         launched_work(&mut out, index);
         launched_kernel(&out)
     };
-    (0..8).map(kernel).collect()
+    // Both results of a comparison; atomics that store, and that leave what is there.
+    let atomics = "  %p, %q = setp.lt.u32 %tid, 7\n  %n = selp.b32 3, 900, %p\n  \
+                   %h = selp.b32 50, %n, %q\n  st.global.u32 [%at], %h\n  \
+                   %y = atom.max.global.s32 [%at], %tid\n  %y = atom.cas.global.b32 [%at], 12345, %n\n  \
+                   %h = ld.global.u32 [%at]\n";
+    (0..8).map(kernel).chain([launched_kernel(atomics)]).collect()
 }
 
 /// Kernels with each kind of [`Code`], one in the other.
