@@ -14,7 +14,7 @@ mod server;
 mod terminal;
 
 pub use server::Server;
-pub use terminal::{AttachError, Terminal, find};
+pub use terminal::{AttachError, Terminal, find, find_editors};
 
 /// Says that the launch stands still and a command is wanted (ASCII ENQ).
 const ASKS: u8 = 5;
@@ -22,3 +22,5 @@ const ASKS: u8 = 5;
 const INTERRUPT: u8 = 3;
 /// The extension of sockets; their names are numbers of processes.
 const EXTENSION: &str = "socket";
+/// The extension of sockets for editors, by the Debug Adapter Protocol.
+const EDITORS: &str = "dap";

@@ -1,6 +1,6 @@
 //! The end in the process that launches kernels.
 //!
-//! Always holds: no thread outlives a launch. One reads what the client sends while a launch is in
+//! Always holds: no thread outlives a launch, but for that which reads what an editor sends. One reads what the client sends while a launch is in
 //! the debugger, so that it can interrupt what runs, and turns other clients away.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use debug::{After, At, Client, Debugger, EndKind, Reply, Session, Target};
 
-use crate::{ASKS, EXTENSION, INTERRUPT};
+use crate::{ASKS, EDITORS, EXTENSION, INTERRUPT};
 
 /// Time between two looks at the socket.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -23,10 +23,12 @@ const SLOWEST: Duration = Duration::from_secs(30);
 const LONGEST: usize = 1 << 16;
 
 /// Hands launches of this process to whoever connects.
-#[derive(Debug)]
 pub struct Server {
     listener: UnixListener,
     path: PathBuf,
+    editors: UnixListener,
+    /// The editor that is served.
+    editor: Option<dap::Adapter>,
     debugger: Debugger,
     at: At,
     client: Option<UnixStream>,
@@ -47,9 +49,13 @@ impl Server {
         let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;
+        let editors = UnixListener::bind(path.with_extension(EDITORS))?;
+        editors.set_nonblocking(true)?;
         Ok(Self {
             listener,
             path,
+            editors,
+            editor: None,
             debugger: Debugger::default(),
             at,
             client: None,
@@ -57,6 +63,29 @@ impl Server {
             met: false,
             runs: false,
         })
+    }
+
+    /// Takes the next editor, if one has connected.
+    fn accept_editor(&mut self) -> bool {
+        let Ok((stream, _)) = self.editors.accept() else { return false };
+        let opened = stream.set_nonblocking(false).and_then(|()| stream.try_clone());
+        let Ok(input) = opened else { return false };
+        let mut editor = dap::Adapter::new(input, stream);
+        let attached = editor.handshake().is_ok();
+        if attached {
+            self.editor = Some(editor);
+            (self.met, self.runs) = (true, false);
+        }
+        attached
+    }
+
+    /// Whether somebody is attached, or is now.
+    fn is_attached(&mut self) -> bool {
+        self.check();
+        if self.editor.as_mut().is_some_and(|editor| !editor.is_attached()) {
+            self.editor = None;
+        }
+        self.client.is_some() || self.editor.is_some() || self.accept() || self.accept_editor()
     }
 
     /// Takes the next client, if one has connected.
@@ -91,12 +120,6 @@ impl Server {
 
     /// Serves a launch. `None` if the client has left.
     fn serve(&mut self, session: &mut Session<'_>) -> Option<After> {
-        if !self.reach(session) {
-            return Some(After::Run);
-        }
-        while self.client.is_none() && !self.accept() {
-            thread::sleep(PATIENCE);
-        }
         let client = self.client.as_ref()?.try_clone().ok()?;
         let (sender, lines) = channel();
         let done = AtomicBool::new(false);
@@ -132,19 +155,30 @@ impl Server {
 
 impl Client for Server {
     fn wants_launches(&mut self) -> bool {
-        self.check();
-        if self.client.is_none() {
-            self.accept();
-        }
-        self.client.is_some() || !self.met
+        self.is_attached() || !self.met
     }
 
     fn launch(&mut self, target: &mut dyn Target) -> After {
+        if let Some(editor) = &mut self.editor {
+            return editor.launch(target);
+        }
         let mut debugger = std::mem::take(&mut self.debugger);
         let mut session = Session::new(&mut debugger, target);
-        let after = self.serve(&mut session);
+        let mut after = Some(After::Run);
+        let shown = self.reach(&mut session);
+        if shown {
+            while !self.is_attached() {
+                thread::sleep(PATIENCE);
+            }
+            if self.client.is_some() {
+                after = self.serve(&mut session);
+            }
+        }
         session.rearm();
         self.debugger = debugger;
+        if let Some(editor) = self.editor.as_mut().filter(|_| shown) {
+            return editor.launch(target);
+        }
         after.unwrap_or_else(|| {
             self.client = None;
             After::Run
@@ -156,6 +190,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         // If the removal fails, the folder's owner removes it.
         let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(self.path.with_extension(EDITORS));
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use crate::{ASKS, EXTENSION, INTERRUPT};
+use crate::{ASKS, EDITORS, EXTENSION, INTERRUPT};
 
 /// Time between two looks for something new.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -41,6 +41,16 @@ pub enum AttachError {
 /// in all folders of this user below `temporary`.
 #[must_use]
 pub fn find(folder: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
+    sockets(folder, temporary, EXTENSION)
+}
+
+/// The same for sockets at which editors are served, by the Debug Adapter Protocol.
+#[must_use]
+pub fn find_editors(folder: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
+    sockets(folder, temporary, EDITORS)
+}
+
+fn sockets(folder: Option<&Path>, temporary: &Path, extension: &str) -> Vec<PathBuf> {
     let folders = match folder {
         Some(folder) => vec![folder.to_owned()],
         None => {
@@ -51,7 +61,7 @@ pub fn find(folder: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
         }
     };
     let sockets = folders.iter().flat_map(|folder| entries(folder));
-    let sockets = sockets.filter(|path| path.extension().is_some_and(|e| e == EXTENSION));
+    let sockets = sockets.filter(|path| path.extension().is_some_and(|e| e == extension));
     let age = |path: &PathBuf| path.metadata().and_then(|data| data.modified());
     let mut dated: Vec<(SystemTime, PathBuf)> =
         sockets.filter_map(|path| Some((age(&path).ok()?, path))).collect();

@@ -20,10 +20,23 @@ pub(crate) struct Request {
     pub(crate) arguments: Value,
 }
 
+impl Request {
+    /// The message again.
+    #[cfg(unix)]
+    pub(crate) fn message(&self) -> Value {
+        json!({
+            "seq": self.sequence,
+            "type": "request",
+            "command": self.command,
+            "arguments": self.arguments,
+        })
+    }
+}
+
 /// The connection to a client.
 pub(crate) struct Channel<'w> {
     requests: Receiver<Request>,
-    output: Box<dyn Write + 'w>,
+    output: Box<dyn Write + Send + 'w>,
     sequence: u64,
 }
 
@@ -32,7 +45,7 @@ impl<'w> Channel<'w> {
     /// runs set the flag when they come.
     pub(crate) fn new(
         input: impl Read + Send + 'static,
-        output: impl Write + 'w,
+        output: impl Write + Send + 'w,
         interrupt: Arc<AtomicBool>,
     ) -> Self {
         let (sender, requests) = channel();
@@ -55,7 +68,7 @@ impl<'w> Channel<'w> {
     }
 
     /// Reads nothing.
-    pub(crate) fn answering(output: impl Write + 'w) -> Self {
+    pub(crate) fn answering(output: impl Write + Send + 'w) -> Self {
         Self { requests: channel().1, output: Box::new(output), sequence: 0 }
     }
 
@@ -64,12 +77,26 @@ impl<'w> Channel<'w> {
         self.requests.recv().ok()
     }
 
+    /// Returns a request that has come already.
+    pub(crate) fn waiting(&mut self) -> Option<Request> {
+        self.requests.try_recv().ok()
+    }
+
+    /// Takes the requests that are still to come away.
+    pub(crate) fn take_requests(&mut self) -> Receiver<Request> {
+        std::mem::replace(&mut self.requests, channel().1)
+    }
+
+    /// Passes a message of another adapter on.
+    pub(crate) fn pass(&mut self, message: &Value) -> io::Result<()> {
+        self.sequence = message["seq"].as_u64().unwrap_or(self.sequence);
+        write_message(&mut self.output, message)
+    }
+
     fn send(&mut self, mut message: Map<String, Value>) -> io::Result<()> {
         self.sequence += 1;
         message.insert("seq".to_owned(), self.sequence.into());
-        let text = Value::Object(message).to_string();
-        write!(self.output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
-        self.output.flush()
+        write_message(&mut self.output, &Value::Object(message))
     }
 
     fn respond(&mut self, request: &Request, rest: Value) -> io::Result<()> {
@@ -106,6 +133,13 @@ impl<'w> Channel<'w> {
         message.insert("body".to_owned(), body);
         self.send(message)
     }
+}
+
+/// Writes a message with its header.
+pub(crate) fn write_message(output: &mut dyn Write, message: &Value) -> io::Result<()> {
+    let text = message.to_string();
+    write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+    output.flush()
 }
 
 /// Reads the JSON of a message; none at the end of the input, or when it is no message.

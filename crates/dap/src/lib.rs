@@ -50,13 +50,17 @@ pub struct Launch {
     pub stop_on_end: bool,
     /// Whether frames have lines of the program also where it has a table of source lines.
     pub program_lines: bool,
+    /// Whether launches of a program that runs already are wanted.
+    pub attach: bool,
+    /// The folder in which that program listens, if not the last one is meant.
+    pub folder: Option<PathBuf>,
 }
 
 /// Tells a client that it is not served, and why, in answer to its first request.
 ///
 /// # Errors
 /// If the connection fails.
-pub fn turn_away(stream: impl Read + Write, why: &str) -> io::Result<()> {
+pub fn turn_away(stream: impl Read + Write + Send, why: &str) -> io::Result<()> {
     let mut stream = io::BufReader::new(stream);
     let request = channel::read(&mut stream).and_then(|message| channel::request(&message));
     let mut channel = Channel::answering(stream.into_inner());
@@ -71,6 +75,10 @@ pub struct Adapter {
     channel: Channel<'static>,
     debugger: Debugger,
     launch: Launch,
+    /// How the client has introduced itself.
+    introduced: Option<Request>,
+    /// Whether the client has left.
+    gone: bool,
     /// The request that is answered when the launch has begun.
     begun: Option<Request>,
     configured: bool,
@@ -87,13 +95,15 @@ pub struct Adapter {
 impl Adapter {
     /// Serves a client that is connected by these streams.
     #[must_use]
-    pub fn new(input: impl Read + Send + 'static, output: impl Write + 'static) -> Self {
+    pub fn new(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Self {
         let debugger = Debugger::default();
         let channel = Channel::new(input, output, debugger.interrupt());
         Self {
             channel,
             debugger,
             launch: Launch::default(),
+            introduced: None,
+            gone: false,
             begun: None,
             configured: false,
             points: BTreeMap::new(),
@@ -111,9 +121,13 @@ impl Adapter {
         loop {
             let request = self.channel.next().ok_or(DapError::Gone)?;
             match request.command.as_str() {
-                "initialize" => self.channel.answer(&request, answers::capabilities())?,
+                "initialize" => {
+                    self.channel.answer(&request, answers::capabilities())?;
+                    self.introduced = Some(request);
+                }
                 "launch" | "attach" => {
-                    let launch = read_launch(&request.arguments);
+                    let attach = request.command == "attach";
+                    let launch = read_launch(&request.arguments, attach);
                     match launch {
                         Ok(launch) => {
                             self.launch = launch.clone();
@@ -142,6 +156,55 @@ impl Adapter {
         }
         self.channel.event("terminated", json!({}))?;
         Ok(())
+    }
+
+    /// Answers what can be answered between two launches of a program that was attached to; returns
+    /// whether the client is still there.
+    pub fn is_attached(&mut self) -> bool {
+        while let Some(request) = self.channel.waiting() {
+            let answered = match request.command.as_str() {
+                "disconnect" | "terminate" => {
+                    self.gone = true;
+                    self.channel.answer(&request, Value::Null)
+                }
+                "threads" => self.channel.answer(&request, json!({"threads": []})),
+                _ => self.channel.refuse(&request, "no launch is in the debugger"),
+            };
+            self.gone |= answered.is_err();
+        }
+        !self.gone
+    }
+
+    /// Connects the client with the adapter at the other end of a socket, which has the launches of
+    /// another process, until one of them leaves.
+    ///
+    /// # Errors
+    /// If a connection fails.
+    #[cfg(unix)]
+    pub fn forward(&mut self, stream: &std::os::unix::net::UnixStream) -> Result<(), DapError> {
+        let mut to = stream.try_clone()?;
+        let first = [self.introduced.take(), self.begun.take()];
+        for request in first.into_iter().flatten() {
+            channel::write_message(&mut to, &request.message())?;
+        }
+        let requests = self.channel.take_requests();
+        std::thread::spawn(move || {
+            while let Ok(request) = requests.recv() {
+                if channel::write_message(&mut to, &request.message()).is_err() {
+                    return;
+                }
+            }
+            // The client has gone. Nothing can be done if the other end has, too.
+            let _ = to.shutdown(std::net::Shutdown::Both);
+        });
+        let mut from = io::BufReader::new(stream);
+        while let Some(message) = channel::read(&mut from) {
+            // The client has an answer to this one.
+            if message["command"] != "initialize" {
+                self.channel.pass(&message)?;
+            }
+        }
+        Ok(self.channel.event("terminated", json!({}))?)
     }
 
     /// Says where the program is, whose lines are those of instructions without source lines.
@@ -183,10 +246,14 @@ impl Adapter {
 }
 
 /// Reads the attributes of a launch configuration.
-fn read_launch(arguments: &Value) -> Result<Launch, String> {
+fn read_launch(arguments: &Value, attach: bool) -> Result<Launch, String> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let flag = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let target = text("program").ok_or("the launch configuration has no `program`")?;
+    let target = match text("program") {
+        Some(target) => target,
+        None if attach => "",
+        None => return Err("the launch configuration has no `program`".to_owned()),
+    };
     let list = match arguments.get("args") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(list)) => {
@@ -206,6 +273,8 @@ fn read_launch(arguments: &Value) -> Result<Launch, String> {
         stop_on_entry: flag("stopOnEntry"),
         stop_on_end: flag("stopOnEnd"),
         program_lines: text("lines") == Some("program"),
+        attach,
+        folder: text("folder").map(PathBuf::from),
     })
 }
 
@@ -213,8 +282,13 @@ impl Client for Adapter {
     fn launch(&mut self, target: &mut dyn Target) -> After {
         let mut debugger = std::mem::take(&mut self.debugger);
         let mut session = Session::new(&mut debugger, target);
+        let left = if self.launch.attach { After::Run } else { After::Stop };
         // A client that cannot be reached has left.
-        let after = self.serve(&mut session).unwrap_or(After::Stop);
+        let after = self.serve(&mut session).unwrap_or_else(|_| {
+            self.gone = true;
+            left
+        });
+        session.rearm();
         self.debugger = debugger;
         after
     }

@@ -44,7 +44,9 @@ impl Adapter {
                 }
             }
         }
-        Ok(After::Stop)
+        self.gone = true;
+        // A program that was attached to runs on.
+        Ok(if self.launch.attach { After::Run } else { After::Stop })
     }
 
     /// Once the client has said what it wants: stops at the entry, or runs.
@@ -132,7 +134,9 @@ impl Adapter {
             }
             "disconnect" | "terminate" => {
                 self.channel.answer(request, Value::Null)?;
-                let detach = arguments["terminateDebuggee"].as_bool() == Some(false);
+                self.gone = true;
+                let stops = arguments["terminateDebuggee"].as_bool();
+                let detach = !stops.unwrap_or(!self.launch.attach);
                 session.rearm();
                 return Ok(Next::Leave(if detach { After::Run } else { After::Stop }));
             }

@@ -220,6 +220,9 @@ pub(crate) fn dap(args: &Dap, out: &mut Out) -> Exit {
     };
     let served = opened.map_err(dap::DapError::from).and_then(|mut adapter| {
         let launch = adapter.handshake()?;
+        if launch.attach {
+            return forward(&mut adapter, &launch);
+        }
         let code = launched(&mut adapter, &launch);
         match code {
             Ok(code) => adapter.finish(code)?,
@@ -234,6 +237,22 @@ pub(crate) fn dap(args: &Dap, out: &mut Out) -> Exit {
             super::refuse(&finding, &SourceMap::new(), out)
         }
     }
+}
+
+/// Connects an editor with the process that it wants to attach to.
+#[cfg(unix)]
+fn forward(adapter: &mut Adapter, launch: &dap::Launch) -> Result<(), dap::DapError> {
+    let sockets = attach::find_editors(launch.folder.as_deref(), &std::env::temp_dir());
+    let mut streams = sockets.iter().map(std::os::unix::net::UnixStream::connect);
+    match streams.find_map(Result::ok) {
+        Some(stream) => adapter.forward(&stream),
+        None => adapter.refuse(&attach::AttachError::Nobody.to_string()),
+    }
+}
+
+#[cfg(not(unix))]
+fn forward(adapter: &mut Adapter, _: &dap::Launch) -> Result<(), dap::DapError> {
+    adapter.refuse("this host has no Unix sockets")
 }
 
 /// Waits for a client at a port of this host.

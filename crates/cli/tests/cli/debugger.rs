@@ -130,8 +130,7 @@ fn pages_of_comparisons_contain_the_run() {
 }
 
 /// A message of the Debug Adapter Protocol.
-fn message(stream: &mut impl std::io::Read) -> String {
-    let mut stream = BufReader::new(stream);
+fn message(stream: &mut impl std::io::BufRead) -> String {
     let mut line = String::new();
     stream.read_line(&mut line).expect("a header");
     let length = line.trim().rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0usize);
@@ -158,7 +157,7 @@ fn a_second_editor_is_turned_away() {
         let mut stream = std::net::TcpStream::connect(&*address).expect("listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("set");
         stream.write_all(request.as_bytes()).expect("sent");
-        let said = message(&mut stream);
+        let said = message(&mut BufReader::new(&stream));
         (stream, said)
     };
     let (first, said) = ask();
@@ -234,6 +233,106 @@ fn a_program_is_attached_to() {
     let (code, text) = program.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("1 launch of 1 kernel, 0 faults"), "{text}");
+}
+
+/// An editor that speaks with `simtlab dap`.
+struct Editor {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+    sequence: u64,
+}
+
+impl Editor {
+    fn start() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+        command.arg("dap").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        Self { child, output, sequence: 0 }
+    }
+
+    fn ask(&mut self, command: &str, arguments: &str) {
+        self.sequence += 1;
+        let text = format!(
+            r#"{{"seq":{},"type":"request","command":"{command}","arguments":{arguments}}}"#,
+            self.sequence
+        );
+        let input = self.child.stdin.as_mut().expect("piped");
+        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("sent");
+        input.flush().expect("sent");
+    }
+
+    /// The next message in which these words are.
+    fn until(&mut self, words: &[&str]) -> String {
+        loop {
+            let said = message(&mut self.output);
+            assert!(!said.is_empty(), "the adapter has left before {words:?}");
+            if words.iter().all(|word| said.contains(word)) {
+                return said;
+            }
+        }
+    }
+}
+
+#[test]
+fn an_editor_attaches_to_a_program() {
+    let program = Debugged::start(&[], &[]);
+    let mut editor = Editor::start();
+    editor.ask("initialize", r#"{"adapterID":"simtlab"}"#);
+    editor.until(&["initialize", "supportsStepBack"]);
+    let folder = &program.folder;
+    // The program may not have come to its first call yet.
+    let start = Instant::now();
+    let is_socket = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|e| e == "dap");
+    let listens = || std::fs::read_dir(folder).into_iter().flatten().flatten().any(is_socket);
+    while !listens() {
+        assert!(start.elapsed() < PATIENCE, "nobody listens in {folder}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    editor.ask("attach", &format!(r#"{{"folder":"{folder}","stopOnEntry":true}}"#));
+    editor.until(&["\"event\"", "\"initialized\""]);
+    editor.ask("configurationDone", "{}");
+    editor.until(&["\"stopped\"", "entry"]);
+    editor.ask("next", r#"{"threadId":1}"#);
+    editor.until(&["\"stopped\"", "step"]);
+    editor.ask("stepBack", r#"{"threadId":1,"granularity":"instruction"}"#);
+    editor.until(&["\"stopped\""]);
+    editor.ask("evaluate", r#"{"expression":"issue"}"#);
+    let said = editor.until(&["evaluate"]);
+    assert!(said.contains("\"success\":true"), "{said}");
+    editor.ask("disconnect", "{}");
+    editor.until(&["disconnect", "\"success\":true"]);
+    let (code, text) = program.end();
+    assert_eq!(code, Some(0), "{text}");
+    editor.until(&["terminated"]);
+    drop(editor.child.stdin.take());
+    editor.child.wait().expect("it ends");
+
+    let mut editor = Editor::start();
+    editor.ask("initialize", r#"{"adapterID":"simtlab"}"#);
+    editor.ask("attach", r#"{"folder":"/nothing"}"#);
+    let said = editor.until(&["\"command\":\"attach\""]);
+    assert!(said.contains("no program waits"), "{said}");
+    drop(editor.child.stdin.take());
+    editor.child.wait().expect("it ends");
+}
+
+#[test]
+fn a_second_debugger_is_told_so() {
+    let program = Debugged::start(&[], &[]);
+    let mut first = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+        .args(["debug", "--attach", &program.folder])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut said = [0; 16];
+    first.stdout.as_mut().expect("piped").read_exact(&mut said).expect("it is attached");
+    let (_, out, errors) = debug(&["--attach", &program.folder], "where\n");
+    assert!(out.contains("another debugger is attached"), "{out}{errors}");
+    drop(first.stdin.take());
+    first.wait().expect("it ends");
+    assert_eq!(program.end().0, Some(0));
 }
 
 #[test]
