@@ -34,6 +34,14 @@ impl Compiled {
         Err(Refused::Host)
     }
 
+    /// Returns nothing.
+    ///
+    /// # Errors
+    /// Always fails with [`Refused::Host`].
+    pub fn steps_left(_: &Kernel) -> Result<Vec<usize>, Refused> {
+        Err(Refused::Host)
+    }
+
     /// Never called.
     #[must_use]
     pub fn coverage(&self) -> Coverage {

@@ -178,6 +178,16 @@ impl Compiled {
         select::listing(kernel.code(), Features::all(level))
     }
 
+    /// Returns the indices of the steps of a kernel that the interpreter would always execute. They
+    /// are the same at all levels, and no code is made.
+    ///
+    /// # Errors
+    /// Returns [`Refused`] if the kernel has no form in the vector IR.
+    pub fn steps_left(kernel: &Kernel) -> Result<Vec<usize>, Refused> {
+        let steps = select::steps_left(kernel.code())?;
+        Ok(steps.into_iter().map(|step| step as usize).collect())
+    }
+
     /// The steps that the interpreter always executes, with their indices.
     pub fn interpreted_steps(&self) -> impl Iterator<Item = (usize, &fast::code::Step)> {
         let steps = &self.kernel.code().steps;

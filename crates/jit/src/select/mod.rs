@@ -323,6 +323,14 @@ fn resume_points(points: &[Point], resumes: &[Resume]) -> Vec<ResumePoint> {
     list
 }
 
+/// Returns the steps of a kernel that the interpreter always executes.
+///
+/// # Errors
+/// Returns [`Refused`] if the kernel has no form in the vector IR.
+pub(crate) fn steps_left(code: &Code) -> Result<Vec<u32>, Refused> {
+    Ok(interpreted(&translate(code, Order::Taken, false)?, code))
+}
+
 /// Returns the steps that the interpreter always executes.
 fn interpreted(source: &vector::Function, code: &Code) -> Vec<u32> {
     let insts = source.blocks().flat_map(|(_, block)| &block.insts);

@@ -9,7 +9,6 @@ use super::form::Form;
 use super::kernel::{ExecMode, Kernel, kernel};
 use super::others::OTHERS;
 use super::table::{MIXED, NARROW, WIDE};
-use fast::Level;
 use fast::code::{End, Kind};
 use ir::op::{Class, OPS};
 use ir::{Inst, Op};
@@ -20,9 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use vm::{Code, Engine, Launch, Program};
-
-/// The levels that have code.
-const LEVELS: [Level; 2] = [Level::Avx2, Level::Avx512];
 
 /// Varying and uniform operands: who executes an operation does not depend on the active mask.
 const MODES: [ExecMode; 2] = [ExecMode::All, ExecMode::Uniform];
@@ -42,7 +38,7 @@ lanes, on all engines, and compares bit by bit.
 - The exact engine is tested in `crates/vm/tests/operations`, by definitions that do not use it. That test fails if an operation does not occur in it
   (`split` and `join` aside, which no mechanism of the catalogue takes).
 - *Interpreter*: code of its own, or the exact engine's function on the rows of a warp. Then both are the same by **construction**.
-- *AVX2* and *AVX-512*: compiled, or left to the interpreter by a call.
+- *Code*: compiled, at all levels alike, or left to the interpreter by a call.
 - A number counts the variants of which this is true wherever they occur.
 - `operations` and `patterns` are the tests of compiled code in `crates/jit/tests`, `calls` is that of inlined functions in `crates/fast/tests`.
   No form of PTX yields `andn` or a call without its function: their rows are made from kernels in `crates/jit/tests/every_form/others.rs`.
@@ -56,8 +52,8 @@ struct Variant {
     own: bool,
     /// The interpreter executes the exact engine's function.
     function: bool,
-    /// Code of each of [`LEVELS`] calls the interpreter.
-    calls: [bool; LEVELS.len()],
+    /// Code calls the interpreter.
+    calls: bool,
 }
 
 impl Variant {
@@ -65,7 +61,7 @@ impl Variant {
     fn join(&mut self, other: Self) {
         self.own |= other.own;
         self.function |= other.function;
-        (0..LEVELS.len()).for_each(|i| self.calls[i] |= other.calls[i]);
+        self.calls |= other.calls;
     }
 }
 
@@ -79,11 +75,6 @@ pub(super) struct Operations {
 fn text(inst: &Inst) -> String {
     let Inst { ty, ty2, mods, results, operands, .. } = inst;
     format!("{ty:?} {ty2:?} {mods:?} {} {}", results.len(), operands.len())
-}
-
-/// Returns whether the host has all instructions that the figures of the page depend on.
-pub(super) fn host_has_all() -> bool {
-    LEVELS.iter().all(|level| level.is_available())
 }
 
 impl Operations {
@@ -132,8 +123,7 @@ impl Operations {
     /// Adds what the fast engine does with the instructions of a program's first function.
     fn see(&mut self, program: &Program, launch: Launch<1>) {
         let state = Engine::<1>.launch(program, launch).expect("it can begin");
-        let decode = || fast::prepare(program, &state, true);
-        let decoded = match decode() {
+        let decoded = match fast::prepare(program, &state, true) {
             Ok(decoded) => decoded,
             Err(declined) => {
                 let ops = insts(program).map(|inst| (inst.op, declined.to_string()));
@@ -141,11 +131,8 @@ impl Operations {
                 return;
             }
         };
-        let called = LEVELS.map(|level| {
-            let compiled = Compiled::at(decode().expect("as before"), level, false);
-            let compiled = compiled.unwrap_or_else(|(_, refused)| panic!("{refused}"));
-            compiled.interpreted_steps().map(|(index, _)| index).collect::<BTreeSet<usize>>()
-        });
+        let called = Compiled::steps_left(&decoded).unwrap_or_else(|refused| panic!("{refused}"));
+        let called: BTreeSet<usize> = called.into_iter().collect();
         let places = places(program);
         for block in &decoded.code().blocks {
             if let End::Call(..) = block.end {
@@ -159,8 +146,7 @@ impl Operations {
                 let Some(inst) = places.get(&at) else { continue };
                 let op = program.at(Pc(at)).and_then(Code::op);
                 assert_eq!(op, Some(inst.op), "a step is an instruction of its block");
-                let calls = LEVELS
-                    .map(|level| called[usize::from(level == Level::Avx512)].contains(&index));
+                let calls = called.contains(&index);
                 let (own, function) = match &decoded.code().steps[index].kind {
                     Kind::Leave(what) => {
                         self.declined.insert(inst.op, format!("`{what}` ends a kernel's run"));
@@ -188,8 +174,8 @@ impl Operations {
         for (class, heading) in Class::ALL {
             let _ = writeln!(
                 out,
-                "\n## {heading}\n\n| operation | variants | interpreter | AVX2 | AVX-512 | held by |\n\
-                 |---|---|---|---|---|---|"
+                "\n## {heading}\n\n| operation | variants | interpreter | code | held by |\n\
+                 |---|---|---|---|---|"
             );
             for row in OPS.iter().filter(|row| row.class == class) {
                 let _ = writeln!(out, "| `{}` | {} |", row.name, self.cells(row.op));
@@ -207,7 +193,7 @@ impl Operations {
                 fast::decline_reason(op).or_else(|| self.declined.get(&op).map(String::as_str));
             let why =
                 why.map_or("not in `every_form`".to_owned(), |why| format!("declined: {why}"));
-            return format!("0 | | | | {why}");
+            return format!("0 | | | {why}");
         }
         let count = |such: &dyn Fn(&Variant) -> bool| variants.values().filter(|v| such(v)).count();
         let all = variants.len();
@@ -218,12 +204,12 @@ impl Operations {
         };
         let own = count(&|v| !v.function);
         let interpreter = share(own, "own code", "exact engine's function");
-        let compiled = [0, 1].map(|i| count(&|v| !v.calls[i]));
-        let [avx2, avx512] = compiled.map(|part| share(part, "compiled", "call"));
+        let compiled = count(&|v| !v.calls);
+        let code = share(compiled, "compiled", "call");
         let other = OTHERS.iter().find(|other| other.op == op);
         let held = if let Some(other) = other {
             other.held.to_owned()
-        } else if own == 0 && compiled == [0, 0] {
+        } else if own == 0 && compiled == 0 {
             "construction".to_owned()
         } else {
             let listed =
@@ -232,7 +218,7 @@ impl Operations {
             let more = if listed.into_iter().any(named) { ", `operations`" } else { "" };
             format!("`every_form`{more}")
         };
-        format!("{all} | {interpreter} | {avx2} | {avx512} | {held}")
+        format!("{all} | {interpreter} | {code} | {held}")
     }
 }
 
