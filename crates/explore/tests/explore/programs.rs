@@ -183,8 +183,16 @@ fn all_ends_within_a_bound_are_reached() {
 
 #[test]
 fn threads_that_wait_in_loops_end_or_hang() {
-    let mut numbers = Random(3);
-    for _ in 0..6 {
+    waits_in_loops(Random(3));
+}
+
+#[test]
+fn more_threads_that_wait_in_loops_end_or_hang() {
+    waits_in_loops(Random(4));
+}
+
+fn waits_in_loops(mut numbers: Random) {
+    for _ in 0..3 {
         let threads = waiting(&mut numbers);
         compare("waiting", &threads, true, None);
     }
