@@ -1,7 +1,8 @@
 //! The end in the process that launches kernels.
 //!
-//! Always holds: no thread outlives a launch, but for that which reads what an editor sends. One reads what the client sends while a launch is in
-//! the debugger, so that it can interrupt what runs, and turns other clients away.
+//! Always holds: no thread outlives a launch, but for that which reads what an editor sends. One
+//! reads what the client sends while a launch is in the debugger, so that it can interrupt what
+//! runs, and turns other clients away.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -3,9 +3,9 @@
 //! All labels begin with the kernel's name and a point. The launch block lies at `NAME.launch`: the
 //! extents of the grid and of a block, and bytes of dynamic shared memory, which are those that the
 //! program is made for; then words of the program. The parameters follow at `NAME.params`, each
-//! behind a label `NAME.param.PARAMETER`. Blocks run one after another, their warps too. A warp that
-//! gives way leaves its place in its frame, and goes on in the next round of the warps of its block.
-//! If nobody who waits for others gets on in a round, the program ends.
+//! behind a label `NAME.param.PARAMETER`. Blocks run one after another, their warps too. A warp
+//! that gives way leaves its place in its frame, and goes on in the next round of the warps of its
+//! block. If no waiting warp advances in a round, the program ends.
 
 use super::emit::Emit;
 use super::emit::Window::Same;

@@ -1,7 +1,8 @@
 //! Assembly for RISC-V with PMASK.
 //!
 //! A kernel is made legal for a launch ([`crate::legal`]) and put under EXEC masks
-//! (`flow::passes::exec_mask`); then each instruction becomes some of the machine's, repeated over the lanes of a warp.
+//! (`flow::passes::exec_mask`); then each instruction becomes some of the machine's, repeated over
+//! the lanes of a warp.
 //!
 //! What always holds:
 //!

@@ -109,8 +109,7 @@ impl Order {
 
 impl MachineComparison {
     /// Returns whether no machine stopped or left results that the order of threads does not
-    /// explain. A machine that lacks something is
-    /// no failure.
+    /// explain. A machine that lacks something is no failure.
     #[must_use]
     pub fn sound(&self) -> bool {
         self.rows.iter().all(|row| match &row.outcome {

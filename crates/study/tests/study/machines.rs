@@ -97,7 +97,7 @@ fn what_a_machine_lacks_is_named_with_its_line() {
 }
 
 #[test]
-fn results_that_depend_on_the_order_of_threads_are_told_apart() {
+fn results_that_depend_on_the_order_of_threads_are_distinguished() {
     let comparison = compared("hash_table", &["linx"]);
     let text = to_text(&comparison);
     assert!(comparison.sound(), "{text}");
@@ -110,7 +110,7 @@ fn results_that_depend_on_the_order_of_threads_are_told_apart() {
 }
 
 #[test]
-fn order_alone_excuses_no_result() {
+fn the_order_explains_expected_results_alone() {
     let order = |expected, mechanism| Order { expected, mechanism }.explains();
     assert!(order(Some(true), Some("serial")));
     assert!(!order(Some(false), Some("serial")) && !order(None, Some("serial")));
@@ -118,7 +118,7 @@ fn order_alone_excuses_no_result() {
 }
 
 #[test]
-fn lanes_that_wait_for_each_other_for_ever_are_stopped() {
+fn lanes_that_wait_for_each_other_are_stopped() {
     let comparison = compared("divergence/lock_order", &["linx"]);
     for row in &comparison.rows {
         assert!(matches!(row.outcome, Outcome::Stopped { .. }), "{row:?}");

@@ -36,7 +36,7 @@ fn masks_and_barriers_count_against_useful_lanes() {
 }
 
 #[test]
-fn times_are_absent_where_nothing_rejoins() {
+fn times_are_none_where_nothing_rejoins() {
     let comparison = compared(&ir("no_rejoin", DIAMOND, ONE_WARP), &["barrier-only"], &[32]);
     let apart = row(&comparison, "barrier-only");
     assert_eq!((apart.times.never, apart.times.mean, apart.impact.legacy), (1, None, None));
@@ -62,7 +62,7 @@ fn a_policy_leaves_the_reference_alone() {
 
 /// Rows that hang for one reason are told together, each reason once.
 #[test]
-fn equal_hangs_are_told_once() {
+fn equal_hangs_are_one_text() {
     let names = ["min-pc", "barrier-only", "exec-mask", "predication"];
     let text = to_text(&compared(&bundled("spinlock/textbook.toml"), &names, &[32]));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

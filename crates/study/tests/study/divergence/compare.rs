@@ -332,8 +332,8 @@ fn issues_are_never_below_the_bounds() {
         }
     }
     // A simulation of the threads' traces in Python gives these: the bound, and the issues where
-    // each place lets all its threads go before the next. Where one group of a place runs ahead, the
-    // same takes 3153.
+    // each place lets all its threads go before the next. Where one group of a place runs ahead,
+    // the same takes 3153.
     let four = compared(&jobs[0].1, &["compaction"], &[4]);
     let found = row(&four, "compaction", 4);
     let issues = found.stats.as_ref().map(|s| s.counts.slots.issues());
