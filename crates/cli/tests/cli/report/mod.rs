@@ -83,9 +83,9 @@ fn the_page_is_one_file_that_loads_nothing() {
     for loads in ["src=", "<link", "@import", "url(http", "https://", "fetch(", "<b>&"] {
         assert!(!text.contains(loads), "{loads}");
     }
-    // Three elements of data and script; the kernel's text opens or closes none.
-    assert_eq!(text.matches("<script").count(), 3);
-    assert_eq!(text.matches("</script>").count(), 3);
+    // Four elements of data, recording and script; the kernel's text opens or closes none.
+    assert_eq!(text.matches("<script").count(), 4);
+    assert_eq!(text.matches("</script>").count(), 4);
     let (_, rest) = text.split_once("id=\"comparison\">").expect("the data");
     let (data, _) = rest.split_once("</script>").expect("its end");
     assert_eq!(serde_json::from_str::<Value>(data).expect("is JSON"), json);
