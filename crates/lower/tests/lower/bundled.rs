@@ -2,6 +2,8 @@
 //!
 //! Each launch of a launch file runs on the engine and, from the same memory, on a machine.
 
+#![allow(clippy::print_stderr, reason = "`LIST` tells how far they are")]
+
 use inputs::argspec::{ArgSpec, ArgValue, BuildContext};
 use inputs::bind::bind;
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
@@ -123,6 +125,46 @@ fn dimensions(entry: &LaunchEntry) -> Launch {
         block: size(&entry.block),
         shared: entry.shared.as_ref().map_or(0, |s| s.value as u32),
     }
+}
+
+/// The folder of a file, below [`root`].
+pub(crate) fn folder_of(file: &Path) -> String {
+    let name = file.strip_prefix(root()).unwrap_or(file);
+    name.parent().map_or_else(String::new, |folder| folder.display().to_string())
+}
+
+/// Returns how many launches have the outcome that they should have: the instructions of their
+/// programs. Left out are folders with these names, and those that are not asked for; `ONLY` names
+/// some, `LIST` prints all.
+pub(crate) fn count_equal(
+    left_out: &[&str],
+    asked: impl Fn(&str) -> bool,
+    mut outcome: impl FnMut(&Run<'_>, Option<&Buffers>) -> Result<usize, String>,
+) -> usize {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut wrong, mut same) = (Vec::new(), 0);
+    for file in &files() {
+        let name = folder_of(file);
+        let open = left_out.iter().any(|open| name.contains(open));
+        if open || !asked(&name) || !name.contains(&only) {
+            continue;
+        }
+        let began = std::time::Instant::now();
+        for (kernel, outcome) in each_launch(file, &mut outcome) {
+            if std::env::var_os("LIST").is_some() {
+                eprintln!("{name} {kernel}: {outcome:?} in {:?}", began.elapsed());
+            }
+            match outcome {
+                Ok(_) => same += 1,
+                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
+                    wrong.push(format!("{name} {kernel}: {why}"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    same
 }
 
 /// Runs a launch file on the engine, each launch on `machine` too; returns what that said of each

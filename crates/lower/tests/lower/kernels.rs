@@ -5,14 +5,14 @@
 
 use super::pmask::run;
 use crate::bundled::{
-    self, Run, difference, each_launch, files, files_below, kernels, launches, root,
+    self, Run, count_equal, difference, files, files_below, kernels, launches, root,
 };
 use crate::page::check_page;
 use lower::legal::Launch;
 use lower::pmask::{Assembly, Options, pmask};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const PAGE: &str = include_str!("../../../../docs/pmask.md");
 /// Instructions of a launch at most.
@@ -39,42 +39,15 @@ pub(crate) fn outcome(
     }
 }
 
-fn name_of(file: &Path) -> String {
-    let name = file.strip_prefix(root()).unwrap_or(file);
-    name.parent().map_or_else(String::new, |folder| folder.display().to_string())
-}
-
 /// Kernels whose results depend on the order of threads, which is another one on a machine that
 /// ends each warp before the next.
 const ORDERED: [&str; 1] = ["hash_table"];
 
-/// Compares the launches of the files that are asked for; `ONLY` names some, `LIST` prints all.
+/// Compares the launches of the files that are asked for.
 fn compare(options: Options, asked: impl Fn(&str) -> bool) -> usize {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let (mut wrong, mut same) = (Vec::new(), 0);
-    for file in &files() {
-        let name = name_of(file);
-        let ordered = ORDERED.iter().any(|ordered| name.contains(ordered));
-        if ordered || !asked(&name) || !name.contains(&only) {
-            continue;
-        }
-        let began = std::time::Instant::now();
-        for (kernel, outcome) in each_launch(file, |run, after| outcome(run, after, options)) {
-            let shown = outcome.as_ref().map(|made| made.instructions);
-            if std::env::var_os("LIST").is_some() {
-                eprintln!("{name} {kernel}: {shown:?} in {:?}", began.elapsed());
-            }
-            match outcome {
-                Ok(_) => same += 1,
-                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
-                    wrong.push(format!("{name} {kernel}: {why}"));
-                }
-                Err(_) => {}
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    same
+    count_equal(&ORDERED, asked, |run, after| {
+        outcome(run, after, options).map(|made| made.instructions)
+    })
 }
 
 /// Folders of kernels that take a moment each.

@@ -2,8 +2,10 @@
 //! whatever inactive lanes of a push get, and under either rule of the body's region.
 
 use super::prf::{BLOCKS, THREADS, alone, words};
-use super::programs::{Kind, body, fixed, graph, graphs, kernel, programs, verified, work};
-use crate::bundled::{Buffers, Run, difference, each_launch, files, launches, map, module, read};
+use super::programs::{Kind, body, fixed, graph, graphs, kernel, programs, straight, verified};
+use crate::bundled::{
+    Buffers, Run, count_equal, difference, files, folder_of, launches, map, module, read,
+};
 use crate::page::check_page;
 use ::linx::{Inactive, Linx, Options, Region, TileOps};
 use ir::{FuncId, VerifiedModule};
@@ -90,11 +92,7 @@ fn fixed_kernels() {
 
 #[test]
 fn straight_code() {
-    for index in 0..16 {
-        let mut out = String::new();
-        work(&mut out, index);
-        check(&kernel(&out));
-    }
+    straight().iter().for_each(|text| check(text));
 }
 
 proptest! {
@@ -203,40 +201,10 @@ pub(crate) fn outcome(
     }
 }
 
-/// What comes of the launches of a file.
-fn outcomes(file: &std::path::Path, options: Options) -> Vec<(String, Result<Assembly, String>)> {
-    each_launch(file, |run, after| outcome(run, after, options))
-}
-
-fn name_of(file: &std::path::Path) -> String {
-    let name = file.display().to_string();
-    name.split_once("kernels/").map_or_else(String::new, |n| n.1.replace("/launch.toml", ""))
-}
-
 fn bundled(asked: impl Fn(&str) -> bool, options: Options) -> usize {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let (mut wrong, mut same, mut all) = (Vec::new(), 0, String::new());
-    for file in &files() {
-        let name = name_of(file);
-        let ordered = ORDERED.iter().any(|o| name.contains(o));
-        if !asked(&name) || !name.contains(&only) || ordered {
-            continue;
-        }
-        for (kernel, outcome) in outcomes(file, options) {
-            let _ =
-                writeln!(all, "{name} {kernel}: {:?}", outcome.as_ref().map(|a| a.instructions));
-            match outcome {
-                Ok(_) => same += 1,
-                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
-                    wrong.push(format!("{name} {kernel}: {why}"));
-                }
-                Err(_) => {}
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}\n{all}", wrong.join("\n"));
-    assert!(std::env::var_os("LIST").is_none(), "{same}\n{all}");
-    same
+    count_equal(&ORDERED, asked, |run, after| {
+        outcome(run, after, options).map(|made| made.instructions)
+    })
 }
 
 #[test]
@@ -264,7 +232,7 @@ fn table() -> (String, usize, usize) {
     for file in &files() {
         let (path, launches) = launches(file);
         let module = module(&path);
-        let folder = path.parent().map(name_of).unwrap_or_default();
+        let folder = folder_of(&path);
         for (kernel, launch) in launches {
             let named =
                 |f: &&ir::Function| f.is_kernel() && kernel.as_ref().is_none_or(|k| *k == f.name);

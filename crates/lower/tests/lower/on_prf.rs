@@ -1,13 +1,12 @@
 //! The bundled launches on the predicate-register-file GPU.
 
-use crate::bundled::{Buffers, Run, difference, each_launch, files, map, read};
+use crate::bundled::{Buffers, Run, count_equal, difference, map, read};
 use ::prf::timing::Timed;
 use ::prf::{Params, Policy, Prf, Profile, Words};
 use lower::prf::{Assembly, prf_for};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::Blind;
-use std::fmt::Write;
 
 const ARGUMENTS: u64 = 0xf0_0000;
 
@@ -118,31 +117,9 @@ const SLOW: [&str; 13] = [
 /// Which thread has the lock next is open: warps have their turns when they have jumped back.
 const OPEN: [&str; 1] = ["spinlock"];
 
-/// Compares the launches of the files that are asked for; `ONLY` names some, `LIST` prints all.
+/// Compares the launches of the files that are asked for.
 fn compare(timed: bool, asked: impl Fn(&str) -> bool) -> usize {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let (mut wrong, mut same, mut all) = (Vec::new(), 0, String::new());
-    for file in &files() {
-        let name = file.display().to_string();
-        let name = name.split_once("kernels/").map_or("", |n| n.1);
-        let open = OPEN.iter().any(|open| name.contains(open));
-        if open || !asked(name) || !name.contains(&only) {
-            continue;
-        }
-        for (kernel, outcome) in each_launch(file, |run, after| outcome(run, after, timed)) {
-            let _ = writeln!(all, "{name} {kernel}: {outcome:?}");
-            match outcome {
-                Ok(_) => same += 1,
-                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
-                    wrong.push(format!("{name} {kernel}: {why}"));
-                }
-                Err(_) => {}
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(std::env::var_os("LIST").is_none(), "{all}");
-    same
+    count_equal(&OPEN, asked, |run, after| outcome(run, after, timed))
 }
 
 #[test]

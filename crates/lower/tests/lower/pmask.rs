@@ -2,8 +2,8 @@
 
 use super::prf::{BLOCKS, THREADS, alone};
 use super::programs::{
-    body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs, verified,
-    work,
+    body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs, straight,
+    verified,
 };
 use crate::bundled::Buffers;
 use ::pmask::{Config, Pmask};
@@ -164,11 +164,7 @@ fn fixed_kernels() {
 
 #[test]
 fn straight_code() {
-    for index in 0..16 {
-        let mut out = String::new();
-        work(&mut out, index);
-        check(&kernel(&out));
-    }
+    straight().iter().for_each(|text| check(text));
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 
 use super::programs::{
     Kind, body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs,
-    verified, work,
+    straight, verified, work,
 };
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
@@ -141,11 +141,7 @@ fn fixed_kernels() {
 
 #[test]
 fn straight_code() {
-    for index in 0..16 {
-        let mut out = String::new();
-        work(&mut out, index);
-        check(&kernel(&out));
-    }
+    straight().iter().for_each(|text| check(text));
 }
 
 #[test]

@@ -257,6 +257,16 @@ pub(crate) fn campaign(check: impl Fn(Kind, &str, usize)) {
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// Kernels with each kind of [`work`].
+pub(crate) fn straight() -> Vec<String> {
+    let kernel = |index| {
+        let mut out = String::new();
+        work(&mut out, index);
+        kernel(&out)
+    };
+    (0..16).map(kernel).collect()
+}
+
 /// Kernels with each kind of [`launched_work`].
 pub(crate) fn launched_straight() -> Vec<String> {
     let kernel = |index: usize| {
