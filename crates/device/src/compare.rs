@@ -245,14 +245,7 @@ fn run(
         let report = job.run(false, monitor)?;
         return Ok((report.ends, report.buffers));
     };
-    let variant = Variant {
-        mechanism: mechanism.to_owned(),
-        warp_size: job.warp_size(),
-        order: None,
-        options: Vec::new(),
-        limit: None,
-        default_knobs: false,
-    };
+    let variant = Variant::of(mechanism, job.warp_size());
     let run = job.run_variant(&variant, monitor)?;
     Ok((run.ends, run.buffers))
 }

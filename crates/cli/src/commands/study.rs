@@ -57,14 +57,7 @@ fn variant(
         None => None,
         Some(word) => Some(divergence::order_named(&word.value, word.span).map_err(one)?),
     };
-    Ok(Variant {
-        mechanism,
-        warp_size,
-        order,
-        options: Vec::new(),
-        limit: None,
-        default_knobs: false,
-    })
+    Ok(Variant { order, ..Variant::of(&mechanism, warp_size) })
 }
 
 /// Reports a fault or hang; returns the exit status.

@@ -213,14 +213,7 @@ pub(super) fn is_near(device: f64, ours: f64) -> bool {
 
 /// The statistics of our run under the mechanism; `None` if the job cannot run.
 pub(super) fn launches(job: &mut Job, monitor: &mut dyn LaunchMonitor) -> Option<Vec<LaunchStats>> {
-    let variant = Variant {
-        mechanism: MECHANISM.to_owned(),
-        warp_size: job.warp_size(),
-        order: None,
-        options: Vec::new(),
-        limit: None,
-        default_knobs: false,
-    };
+    let variant = Variant::of(MECHANISM, job.warp_size());
     job.run_variant(&variant, monitor).ok().map(|run| run.stats.launches)
 }
 

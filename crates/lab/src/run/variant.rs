@@ -31,6 +31,21 @@ pub struct Variant {
     pub default_knobs: bool,
 }
 
+impl Variant {
+    /// A mechanism at a width; all else is as the job says.
+    #[must_use]
+    pub fn of(mechanism: &str, warp_size: u64) -> Self {
+        Self {
+            mechanism: mechanism.to_owned(),
+            warp_size,
+            order: None,
+            options: Vec::new(),
+            limit: None,
+            default_knobs: false,
+        }
+    }
+}
+
 /// The results of a variant.
 #[derive(Clone, Debug)]
 pub struct VariantRun {

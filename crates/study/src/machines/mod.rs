@@ -325,14 +325,7 @@ fn other_order(
     monitor: &mut dyn LaunchMonitor,
 ) -> Option<&'static str> {
     ["serial", "max-pc", "min-pc"].into_iter().find(|&mechanism| {
-        let variant = Variant {
-            mechanism: mechanism.to_owned(),
-            warp_size: job.warp_size(),
-            order: None,
-            options: Vec::new(),
-            limit: None,
-            default_knobs: false,
-        };
+        let variant = Variant::of(mechanism, job.warp_size());
         let Ok(run) = job.run_plain(&variant, monitor) else { return false };
         let done = run.ends.iter().all(|end| matches!(end, End::Done));
         done && matches!(equality(expected, &run.buffers), Equality::Differs { .. })

@@ -121,14 +121,7 @@ fn analyses(mechanism: &str) -> u64 {
 }
 
 fn study_splits(job: &Job, mechanism: &str) -> (SplitCounts, u64) {
-    let variant = Variant {
-        mechanism: mechanism.to_owned(),
-        warp_size: WARP,
-        order: None,
-        options: Vec::new(),
-        limit: Some(1 << 24),
-        default_knobs: false,
-    };
+    let variant = Variant { limit: Some(1 << 24), ..Variant::of(mechanism, WARP) };
     let (mut earliest, mut added) = (MissedRejoins::default(), Added::default());
     let mut monitor = Unmonitored;
     let mut probe = ProbePair(&mut earliest, &mut added);

@@ -77,14 +77,7 @@ fn text(probe: &Probe) -> String {
 pub(super) fn notes(case: &Case, job: &mut Job, monitor: &mut dyn LaunchMonitor) -> Vec<String> {
     let mut notes = case.parts.clone();
     for mechanism in MECHANISMS {
-        let variant = Variant {
-            mechanism: mechanism.to_owned(),
-            warp_size: job.warp_size(),
-            order: None,
-            options: Vec::new(),
-            limit: Some(LIMIT),
-            default_knobs: false,
-        };
+        let variant = Variant { limit: Some(LIMIT), ..Variant::of(mechanism, job.warp_size()) };
         let end = match job.run_variant(&variant, monitor) {
             Ok(run) => match run.ends.last() {
                 None | Some(End::Done) => "ends".to_owned(),

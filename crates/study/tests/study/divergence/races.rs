@@ -9,14 +9,7 @@ use crate::divergence::common::{bundled, ir};
 
 /// Returns the races of a run, and whether all memory was followed.
 fn races(job: &Job, mechanism: &str, warp_size: u64) -> (Vec<Race>, bool) {
-    let variant = Variant {
-        mechanism: mechanism.to_owned(),
-        warp_size,
-        order: None,
-        options: Vec::new(),
-        limit: Some(1 << 22),
-        default_knobs: false,
-    };
+    let variant = Variant { limit: Some(1 << 22), ..Variant::of(mechanism, warp_size) };
     let mut probe = Races::default();
     let mut monitor = Unmonitored;
     let mut probed = ProbedMonitor { monitor: &mut monitor, probe: &mut probe };

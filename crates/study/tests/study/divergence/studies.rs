@@ -14,14 +14,7 @@ use crate::divergence::common::{bundled, ir};
 use crate::divergence::compare::{DIAMOND, ONE_WARP};
 
 fn variant(mechanism: &str, warp_size: u64) -> Variant {
-    Variant {
-        mechanism: mechanism.to_owned(),
-        warp_size,
-        order: None,
-        options: Vec::new(),
-        limit: None,
-        default_knobs: false,
-    }
+    Variant::of(mechanism, warp_size)
 }
 
 #[test]
