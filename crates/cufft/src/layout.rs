@@ -1,19 +1,9 @@
 //! Where the elements of a transform are.
 
 use culibs::{DataType, Error, Outcome, size};
+use fourier::Kind;
 
 use crate::status::{CUFFT_INVALID_SIZE, CUFFT_INVALID_TYPE};
-
-/// What is transformed to what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Complex numbers, both ways.
-    Complex,
-    /// Real numbers to the half of a spectrum.
-    Forward,
-    /// The half of a spectrum to real numbers.
-    Inverse,
-}
 
 /// Types of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use culibs::device::{get_host_list, put_host};
 use culibs::handles::Handles;
 use culibs::stream::{check_context, check_stream, context, submit};
-use culibs::{Error, Outcome, Ptr};
+use culibs::{Error, Number, Outcome, Ptr};
+use fourier::{Kind, Precision};
 use num_complex::Complex;
 
-use crate::layout::{Given, Kind, Layout, Types};
+use crate::layout::{Given, Layout, Types};
 use crate::status::{CUFFT_INVALID_PLAN, CUFFT_INVALID_TYPE};
-use crate::transform::{Precision, run};
+use crate::transform::run;
 
 /// What a plan's handle stands for.
 #[derive(Clone)]
@@ -155,9 +156,15 @@ pub(crate) fn execute(plan: i32, kind: Option<i32>, from: u64, to: u64, directio
     if from == 0 || to == 0 {
         return Err(Error::InvalidValue);
     }
-    fn go<T: Precision>(stream: u64, layout: Layout, from: u64, to: u64, inverse: bool) -> Outcome
+    fn go<T: Precision + Number>(
+        stream: u64,
+        layout: Layout,
+        from: u64,
+        to: u64,
+        inverse: bool,
+    ) -> Outcome
     where
-        Complex<T>: culibs::Number,
+        Complex<T>: Number,
     {
         submit(stream, move || run::<T>(&layout, from, to, inverse))
     }
