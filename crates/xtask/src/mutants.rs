@@ -92,8 +92,8 @@ impl Default for Test {
         let own = |text: &str| text.to_owned();
         Self {
             package: own("simtlab-jit"),
-            program: own("every_form"),
-            name: own("every_form_gives_the_same_on_all_engines"),
+            program: own("jit"),
+            name: own("every_form::every_form_gives_the_same_on_all_engines"),
         }
     }
 }

@@ -1,0 +1,55 @@
+//! Kernels that call functions: inlined where results stay the same, declined otherwise.
+
+use crate::common::both::{Count, compare};
+use crate::common::calls::{LEFT, TAKEN};
+use crate::common::launches::with_buffers;
+use crate::common::observed::Exact;
+use fast::Declined;
+use ir::testing::Rng;
+use simt::machine::{Machine, Step};
+use vm::{Engine, Launch, Program};
+
+#[test]
+fn calls_end_the_same() {
+    for (name, text) in TAKEN {
+        for seed in 0..14 {
+            let mut count = Count::default();
+            let mut one = |program: &_, launch: &_| {
+                compare(program, launch, &mut count).map_err(|what| format!("{name}: {what}"))
+            };
+            with_buffers(text, &mut Rng::new(seed), seed, &mut one);
+            assert!(count.compared > 0 && count.refused == 0, "{name}, {seed}: {count:?}");
+        }
+    }
+}
+
+#[test]
+fn some_calls_are_declined() {
+    for (why, text) in LEFT {
+        let mut one = |program: &Program, launch: &Launch<1>| {
+            let state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+            let refused = fast::prepare(program, &state, true).map(|_| ());
+            assert_eq!(refused, Err(Declined::Kernel(why)));
+            Ok(())
+        };
+        with_buffers(text, &mut Rng::new(1), 1, &mut one);
+    }
+}
+
+#[test]
+fn a_stack_overflow_is_declined() {
+    let (_, text) = TAKEN[2];
+    let mut both = [0; 2];
+    let mut one = |program: &Program, launch: &Launch<1>| {
+        for limit in (0..400).step_by(8) {
+            let launch = Launch { stack_limit: limit, ..launch.clone() };
+            let state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+            let fits = Exact::new(program, &launch).end == Step::Done;
+            assert_eq!(fast::prepare(program, &state, true).is_ok(), fits, "{limit} bytes");
+            both[usize::from(fits)] += 1;
+        }
+        Ok(())
+    };
+    with_buffers(text, &mut Rng::new(1), 1, &mut one);
+    assert!(both.iter().all(|&n| n > 5), "{both:?}");
+}

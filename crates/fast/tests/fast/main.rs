@@ -1,0 +1,11 @@
+//! The interpreter of the fast engine against the exact engine.
+
+#[allow(dead_code, reason = "the compiled tier's tests use the rest")]
+mod common;
+
+mod calls;
+mod differential;
+mod limits;
+mod matrix;
+mod threads;
+mod windows;

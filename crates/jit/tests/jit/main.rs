@@ -1,0 +1,27 @@
+//! Compiled code against the exact engine, and pages that are made from compiled kernels.
+
+#[path = "../../../vector/tests/common/corpus.rs"]
+mod corpus;
+mod harness;
+
+mod accesses;
+mod approximations;
+mod atomics;
+mod baseline;
+mod checks;
+mod commits;
+mod control;
+mod copies;
+mod coverage;
+mod differential;
+mod every_form;
+mod kernels;
+mod large;
+mod layouts;
+mod no_pages;
+mod operations;
+mod overlap;
+mod page;
+mod patterns;
+mod random_ptx;
+mod repeats;
