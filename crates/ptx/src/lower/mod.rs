@@ -111,7 +111,7 @@ pub fn lower_for(
     lowerer.header();
     lowerer.collect();
     lowerer.roots(select);
-    lowerer.run();
+    lowerer.run(select);
     lowerer.device_limits();
     let Lowerer { out, diagnostics, .. } = lowerer;
     let module = (!diagnostics.has_errors()).then_some(out);
@@ -238,12 +238,11 @@ impl<'t> Lowerer<'t> {
         match select {
             Select::All => {
                 for id in self.all_functions() {
-                    let function = &tree.functions[id];
-                    if function.body.is_some() {
+                    if self.is_kernel(id) {
                         self.function_id(id);
-                    } else {
+                    } else if tree.functions[id].body.is_none() {
                         // Checked for errors.
-                        let _ = self.signature_widths(&function.signature);
+                        let _ = self.signature_widths(&tree.functions[id].signature);
                     }
                 }
                 self.all_variables();
@@ -313,14 +312,30 @@ impl<'t> Lowerer<'t> {
     }
 
     /// Lowers functions and fills variables until none is left; each can ask for others.
-    fn run(&mut self) {
+    ///
+    /// Functions of a whole file are in the order that those of one kernel have: kernels, then what
+    /// they call, in the order of the calls. Mechanisms that compare places depend on it, whatever
+    /// was selected. Functions that no kernel reaches come last.
+    fn run(&mut self, select: Select<'_>) {
         let mut next = 0;
+        let mut unreached = match select {
+            Select::All => self.all_functions(),
+            _ => Vec::new(),
+        }
+        .into_iter();
         loop {
             while let Some((id, d, declarator)) = self.contents.pop() {
                 // Errors have been reported.
                 let _ = self.initialise(id, d, declarator);
             }
-            let Some(&id) = self.queue.get(next) else { return };
+            let Some(&id) = self.queue.get(next) else {
+                let tree = self.tree;
+                let Some(id) = unreached.find(|&id| tree.functions[id].body.is_some()) else {
+                    return;
+                };
+                self.function_id(id);
+                continue;
+            };
             let function = function::lower(self, id);
             if let (Some(slot), Some(function)) = (self.out.functions.get_mut(next), function) {
                 *slot = function;

@@ -54,7 +54,7 @@ pub fn lower_object(tree: &Module, select: Select<'_>) -> (Option<Object>, Diagn
     lowerer.header();
     lowerer.collect();
     lowerer.roots(select);
-    lowerer.run();
+    lowerer.run(select);
     lowerer.device_limits();
     let functions = lowerer.queue.iter().map(|&id| {
         let function = &tree.functions[id];
