@@ -133,17 +133,17 @@ fn divergence_is_measured() {
 #[test]
 fn random_kernels_of_both_generators_agree() {
     let out = folder("device-random");
-    let words = ["--suite", "random", "--module-kernels", "40", "--cases", "2", "--out", &out];
+    let words = ["--suite", "random", "--module-kernels", "20", "--cases", "2", "--out", &out];
     let output = device("", "verify", &words);
     assert_eq!(output.code, Some(0), "{}", output.text);
-    for name in ["random-flow-40x000: agrees", "random-forms-40x000: agrees"] {
+    for name in ["random-flow-20x000: agrees", "random-forms-20x000: agrees"] {
         assert!(output.text.contains(name), "{}", output.text);
     }
     // What agrees is kept by its seeds and hashes.
-    let record = std::fs::read(Path::new(&out).join("records/random-forms-40x000.record")).unwrap();
+    let record = std::fs::read(Path::new(&out).join("records/random-forms-20x000.record")).unwrap();
     let record = String::from_utf8_lossy(&record);
-    assert!(record.contains("[\"forms_39\",\"") && record.len() < 200_000, "{}", record.len());
-    assert!(!Path::new(&out).join("cases/random/random-forms-40x000.ptx").exists());
+    assert!(record.contains("[\"forms_19\",\"") && record.len() < 200_000, "{}", record.len());
+    assert!(!Path::new(&out).join("cases/random/random-forms-20x000.ptx").exists());
 }
 
 #[test]
@@ -162,14 +162,14 @@ fn sums_of_matrices_are_explained() {
 #[test]
 fn a_random_kernel_that_the_driver_refuses_does_not_hide_the_others() {
     let out = folder("device-random-refused");
-    let only = ["--module-kernels", "40", "--only", "random-flow-40x000"];
+    let only = ["--module-kernels", "20", "--only", "random-flow-20x000"];
     let words = [&["--suite", "random", "--out", &out][..], &only].concat();
     let rules = [("SIMTLAB_TEST_REFUSE", ".visible .entry flow_17(")];
     let output = device_with(&rules, "verify", &words);
     assert_eq!(output.code, Some(0), "{}", output.text);
-    assert!(output.text.contains("random-flow-40x000a: agrees"), "{}", output.text);
-    assert!(output.text.contains("random-flow-40x000b: refused"), "{}", output.text);
-    assert!(report(&out).text.contains("| random-flow-40x000b | flow_17 "), "{}", output.text);
+    assert!(output.text.contains("random-flow-20x000a: agrees"), "{}", output.text);
+    assert!(output.text.contains("random-flow-20x000b: refused"), "{}", output.text);
+    assert!(report(&out).text.contains("| random-flow-20x000b | flow_17 "), "{}", output.text);
 }
 
 #[test]
