@@ -43,7 +43,8 @@ impl Priorities {
 /// not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// The kernel first, then what it calls; blocks as they are written.
+    /// The kernel first, then the functions that it calls in the order of the file; blocks as they
+    /// are written.
     #[default]
     KernelFirst,
     /// Functions in the order of the file; blocks as they are written.
@@ -76,7 +77,7 @@ pub struct BlockPlan {
     pub first: Pc,
     /// One past its last instruction.
     pub end: Pc,
-    /// Index of its function.
+    /// Index of its function among those that were planned, which is the order of their places.
     pub function: u32,
     /// Where lanes that part at its end meet again.
     pub rejoin: Rejoin,

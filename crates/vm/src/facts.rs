@@ -66,8 +66,10 @@ impl FactCheck {
         let module = program.module();
         let facts = module.functions.iter().map(|f| Facts::new(f, shape, options));
         let mut places = Vec::with_capacity(program.code.len());
-        for function in &module.functions {
-            for (b, block) in function.blocks.iter().enumerate() {
+        let mut order: Vec<usize> = (0..module.functions.len()).collect();
+        order.sort_by_key(|&f| program.functions[f].entry);
+        for f in order {
+            for (b, block) in module.functions[f].blocks.iter().enumerate() {
                 let count = block.insts.len() + usize::from(block.term.issues());
                 places.extend((0..count).map(|i| (b as u32, i as u32)));
             }

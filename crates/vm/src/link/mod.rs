@@ -1,9 +1,9 @@
 //! Linking: from an IR module to code that the engine executes.
 //!
-//! Functions are laid out one after another, blocks in layout order; a place ([`Pc`]) is an index
-//! into that code. An end of block that only falls through takes no place. Rows of a function's
-//! frame: its registers in order (128-bit ones take two), one row for each address of a local
-//! variable that is used, two scratch rows for discarded results.
+//! Functions are laid out one after another, kernels first ([`layout`]), blocks in layout order; a
+//! place ([`Pc`]) is an index into that code. An end of block that only falls through takes no
+//! place. Rows of a function's frame: its registers in order (128-bit ones take two), one row for
+//! each address of a local variable that is used, two scratch rows for discarded results.
 
 mod frame;
 mod operations;
@@ -51,12 +51,24 @@ fn invalid(module: &Module, errors: &ir::VerifyErrors) -> Vec<LinkError> {
     errors.iter().map(error).collect()
 }
 
+/// The functions by index in the order of their places: kernels, then the others, both in the order
+/// of the file. So the places that mechanisms compare do not depend on which kernels of a file were
+/// lowered, nor on whether a compiler wrote callees first.
+fn layout(module: &Module) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..module.functions.len()).collect();
+    order.sort_by_key(|&f| {
+        let function = &module.functions[f];
+        let kernel = matches!(function.signature, Signature::Kernel { .. });
+        (!kernel, module.loc(function.loc).span.start)
+    });
+    order
+}
+
 /// Links one module.
 struct Linker<'m> {
     module: &'m Module,
     errors: Vec<LinkError>,
     code: Vec<Code>,
-    functions: Vec<FuncInfo>,
     flows: Vec<(Cfg, Vec<std::ops::Range<u64>>)>,
     scalars: u32,
     masks: u32,
@@ -73,7 +85,6 @@ impl<'m> Linker<'m> {
             module,
             errors: Vec::new(),
             code: Vec::new(),
-            functions: Vec::new(),
             flows: Vec::new(),
             scalars: 0,
             masks: 0,
@@ -83,31 +94,25 @@ impl<'m> Linker<'m> {
     }
 
     fn run(mut self) -> Result<Program, Vec<LinkError>> {
-        let mut indirect = Vec::new();
-        for (i, function) in self.module.functions.iter().enumerate() {
-            indirect.push(self.function(i as u32, function));
+        let module = self.module;
+        let order = layout(module);
+        let mut linked: Vec<(usize, FuncInfo, bool)> = Vec::with_capacity(order.len());
+        for &f in &order {
+            let (info, indirect) = self.function(f as u32, &module.functions[f]);
+            linked.push((f, info, indirect));
         }
-        self.addressed.sort_unstable();
-        self.addressed.dedup();
-        for (info, indirect) in self.functions.iter_mut().zip(indirect) {
-            if indirect {
-                info.callees.extend(&self.addressed);
-            }
-            info.callees.sort_unstable();
-            info.callees.dedup();
-            info.shared.sort_unstable();
-            info.shared.dedup();
-        }
+        linked.sort_by_key(|(f, ..)| *f);
+        let functions = self.complete(linked);
         // An instruction that could not be linked leaves a hole, over which no plan can be made.
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
-        let waits = flow::waits::Notes::new(self.module);
-        let notes: Vec<_> = self.module.functions.iter().map(|f| waits.blocks(f)).collect();
+        let waits = flow::waits::Notes::new(module);
+        let notes: Vec<_> = order.iter().map(|&f| waits.blocks(&module.functions[f])).collect();
         let flows: Vec<_> = std::iter::zip(&self.flows, &notes)
-            .zip(&self.module.functions)
-            .map(|(((cfg, places), notes), function)| {
-                let written = self.module.loc(function.loc).span.start;
+            .zip(&order)
+            .map(|(((cfg, places), notes), &f)| {
+                let written = module.loc(module.functions[f].loc).span.start;
                 FunctionFlow { cfg, places, notes, written }
             })
             .collect();
@@ -128,13 +133,30 @@ impl<'m> Linker<'m> {
         Ok(Program {
             module: Module::new(),
             code: self.code,
-            functions: self.functions,
+            functions,
             plan,
             scalars: self.scalars,
             masks: self.masks,
             spills: self.spills,
             reads_clock,
         })
+    }
+
+    /// Says of each function, in order of index, what it calls and names, each once.
+    fn complete(&mut self, linked: Vec<(usize, FuncInfo, bool)>) -> Vec<FuncInfo> {
+        self.addressed.sort_unstable();
+        self.addressed.dedup();
+        let complete = |(_, mut info, indirect): (usize, FuncInfo, bool)| {
+            if indirect {
+                info.callees.extend(&self.addressed);
+            }
+            info.callees.sort_unstable();
+            info.callees.dedup();
+            info.shared.sort_unstable();
+            info.shared.dedup();
+            info
+        };
+        linked.into_iter().map(complete).collect()
     }
 
     fn error(&mut self, function: &str, loc: LocId, kind: LinkErrorKind) {
@@ -144,7 +166,7 @@ impl<'m> Linker<'m> {
     }
 
     /// Links a function; returns whether it calls indirectly.
-    fn function(&mut self, index: u32, function: &'m Function) -> bool {
+    fn function(&mut self, index: u32, function: &'m Function) -> (FuncInfo, bool) {
         let mut frame = self.frame(function);
         let entry = Pc(self.code.len() as u64);
         for (i, block) in function.blocks.iter().enumerate() {
@@ -201,7 +223,7 @@ impl<'m> Linker<'m> {
         let mut local_rows: Vec<(u32, i64)> =
             frame.local_rows.iter().map(|(&o, &r)| (r, o)).collect();
         local_rows.sort_unstable();
-        self.functions.push(FuncInfo {
+        let info = FuncInfo {
             entry,
             end: Pc(self.code.len() as u64),
             rows: frame.next_row,
@@ -214,8 +236,8 @@ impl<'m> Linker<'m> {
             callees: frame.callees,
             shared: frame.shared,
             reserved_shared: frame.reserved_shared,
-        });
-        frame.indirect
+        };
+        (info, frame.indirect)
     }
 
     fn push(
