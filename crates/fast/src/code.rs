@@ -514,6 +514,8 @@ pub struct Code {
     pub cleared: Vec<Src>,
     /// The computations of addresses in global memory, as far as they are linear.
     pub footprints: Box<Footprints>,
+    /// Whether something may decline a launch whose footprints show nothing wrong.
+    pub(crate) may_decline: bool,
 }
 
 /// Storage of webs.

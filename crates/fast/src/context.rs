@@ -60,6 +60,17 @@ impl<'c> Context<'c> {
 
     /// Checks whether the host has memory for this many resident CTAs.
     pub(crate) fn fits(&self, ctas: usize) -> bool {
+        // Small amounts are not probed.
+        self.is_small(ctas) || Vec::<u8>::new().try_reserve_exact(self.bytes(ctas)).is_ok()
+    }
+
+    /// Returns whether so many resident CTAs take little memory, which the host always has.
+    pub(crate) fn is_small(&self, ctas: usize) -> bool {
+        self.bytes(ctas) < PROBE_BYTES
+    }
+
+    /// Estimates the host memory of so many resident CTAs.
+    fn bytes(&self, ctas: usize) -> usize {
         let code = self.code;
         let rows =
             size_of::<Narrow>() * code.narrow as usize + size_of::<Wide>() * code.wide as usize;
@@ -67,9 +78,7 @@ impl<'c> Context<'c> {
         let warps = self.threads.div_ceil(WARP_SIZE) as usize;
         let local = code.local_bytes.saturating_mul(self.threads as usize);
         let cta = warp.saturating_mul(warps).saturating_add(local);
-        let bytes = cta.saturating_add(self.shared.bytes() as usize).saturating_mul(ctas);
-        // Small amounts are not probed.
-        bytes < PROBE_BYTES || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
+        cta.saturating_add(self.shared.bytes() as usize).saturating_mul(ctas)
     }
 
     /// Returns a special register of a thread of a CTA.

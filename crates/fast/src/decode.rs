@@ -31,12 +31,22 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     let facts = Facts::with_graph(function, &cfg, shape, Options { assume });
     let footprints = Footprints::new(function, &cfg, facts.webs());
     let storage = Storage::new(function, &facts);
-    let steps = Vec::new();
+    let (steps, may_decline) = (Vec::new(), false);
     let at = places(parts);
     let facts = &facts;
     let footprints = &footprints;
-    let mut decoder =
-        Decoder { program, setup, function, parts, at, facts, footprints, storage, steps };
+    let mut decoder = Decoder {
+        program,
+        setup,
+        function,
+        parts,
+        at,
+        facts,
+        footprints,
+        storage,
+        steps,
+        may_decline,
+    };
     let mut storage = decoder.storage.clone();
     storage.find_constants(function, facts, |operand| decoder.constant(operand));
     decoder.storage = storage;
@@ -44,7 +54,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     for b in 0..function.blocks.len() {
         blocks.push(decoder.block(b)?);
     }
-    let Decoder { steps, storage, .. } = decoder;
+    let Decoder { steps, storage, may_decline, .. } = decoder;
     let canon = canonical(parts);
     for block in &mut blocks {
         match &mut block.end {
@@ -73,6 +83,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,
         footprints: Box::new(footprints.clone()),
+        may_decline,
     })
 }
 
@@ -174,6 +185,8 @@ struct Decoder<'a> {
     footprints: &'a Footprints,
     storage: Storage,
     steps: Vec<Step>,
+    /// Whether a step or an end so far may decline a launch ([`crate::ends`]).
+    may_decline: bool,
 }
 
 impl Decoder<'_> {
@@ -189,9 +202,13 @@ impl Decoder<'_> {
             {
                 return Err(Declined::Kernel("it passes values that cannot be moved"));
             }
+            let follows = self.footprints.follows_widening(b, i);
+            self.may_decline |=
+                crate::ends::may_decline(&step.kind, follows, self.setup.params.len());
             self.steps.push(step);
         }
         let end = self.end(b, block)?;
+        self.may_decline |= matches!(end, End::Switch(..) | End::Call(..) | End::Return(..));
         let pc = places.end.saturating_sub(1);
         Ok(Block {
             steps: first..self.steps.len(),

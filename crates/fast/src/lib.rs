@@ -26,6 +26,7 @@ mod context;
 mod decode;
 mod detail;
 mod disjoint;
+mod ends;
 mod fragments;
 mod inline;
 mod level;
@@ -37,6 +38,7 @@ mod operands;
 pub mod ops;
 mod row;
 mod slice;
+mod speed;
 mod stack;
 mod step;
 mod sync;
@@ -230,6 +232,7 @@ pub fn run(
         tier: None,
         threading: &kernel.threading,
         may_commit: false,
+        always_ends: false,
     };
     launch(kernel, state, plan, observer)
 }
@@ -255,6 +258,7 @@ pub fn run_on(
         tier,
         threading: &kernel.threading,
         may_commit: false,
+        always_ends: false,
     };
     launch(kernel, state, plan, observer)
 }
@@ -303,6 +307,18 @@ impl Kernel {
     #[must_use]
     pub fn code(&self) -> &code::Code {
         &self.code
+    }
+
+    /// Returns whether a launch with these settings and this memory ends whatever the memory holds:
+    /// without a fault, a hang, or an assumption that fails. Such launches run without a journal.
+    /// `false` if that is not known.
+    #[must_use]
+    pub fn always_ends(&self, state: &mut State<1>) -> bool {
+        let setup = state.setup();
+        let context = context::Context::new(&self.code, &setup, Level::Portable);
+        drop(setup);
+        let direct = state.memory_mut().direct();
+        direct.is_some_and(|memory| ends::always_ends(&context, &memory))
     }
 
     /// Runs launches on up to `threads` host threads, or on as many as the host has if `threads` is

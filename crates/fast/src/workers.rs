@@ -11,10 +11,13 @@
 //! Regions of which each CTA accesses bytes of its own by its instructions' footprints, or which
 //! nobody writes ([`crate::disjoint`]), need no claims.
 //!
+//! Launches that always end ([`crate::ends`]) journal nothing.
+//!
 //! Claims cost time. The first CTA is therefore measured while it runs: which regions it writes
 //! (from then on, loads from all other regions need no claims), how many instructions it issues,
 //! and how many of its accesses make claims. If claims would cost more than threads save, the
-//! launch runs on one thread.
+//! launch runs on one thread. So it does where earlier launches have been slower on several threads
+//! ([`crate::speed`]).
 
 use crate::code::{Code, Dst, Kind};
 use crate::commit::Commits;
@@ -22,6 +25,7 @@ use crate::context::Context;
 use crate::disjoint::Proven;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
+use crate::speed::{Choice, Speeds};
 use crate::{AccessSink, Declined, ForkedSink, LaunchObserver, Tier};
 use ir::Sreg;
 use ir::mods::Space;
@@ -34,7 +38,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vm::Counts;
 
 /// The maximum number of host threads of a launch.
@@ -90,6 +94,7 @@ pub(crate) struct Threading {
     backoff: AtomicU32,
     /// Whether an access without a footprint has reached a disjoint region.
     footprints_failed: AtomicBool,
+    speeds: Speeds,
 }
 
 impl Threading {
@@ -102,6 +107,7 @@ impl Threading {
             commit_after,
             backoff: AtomicU32::new(0),
             footprints_failed: AtomicBool::new(false),
+            speeds: Speeds::default(),
         }
     }
 }
@@ -175,6 +181,8 @@ pub(crate) struct LaunchPlan<'w> {
     pub(crate) threading: &'w Threading,
     /// Whether the exact engine may resume after committed CTAs, rather than at the launch's start.
     pub(crate) may_commit: bool,
+    /// Whether nothing can decline the launch, so that no effects are taken back.
+    pub(crate) always_ends: bool,
 }
 
 /// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
@@ -188,17 +196,27 @@ pub(crate) fn run(
     mut memory: DirectMemory<'_>,
     observer: &mut dyn LaunchObserver,
 ) -> Result<(Ended, Threads), DeclinedAt> {
+    let resumes = observer.resume_before();
+    let always_ends = resumes.is_none() && crate::ends::always_ends(context, &memory);
+    let plan = LaunchPlan { always_ends, ..plan };
+    let begin = Instant::now();
     let why = match run_parallel(plan, context, &mut memory, observer) {
-        Attempt::Ended(ended, threads) => return Ok((*ended, Threads::Many(threads))),
+        Attempt::Ended(ended, threads) => {
+            if let Threads::Many(_) = threads {
+                record_speed(plan, context, &ended, Choice::Many, begin);
+            }
+            return Ok((*ended, threads));
+        }
         Attempt::Declined(declined) => return Err(Box::new((declined, context.done))),
         Attempt::Sequential(why) => why,
         Attempt::Conflict => Threads::One(CONFLICT),
     };
+    memory.set_journalled(!always_ends);
     let worker = plan.tier.map(Tier::worker);
-    let may_commit = plan.may_commit && (!plan.detailed || observer.can_commit());
+    let commits = plan.may_commit && !always_ends;
+    let may_commit = commits && (!plan.detailed || observer.can_commit());
     let mut machine = Machine::new(context, memory, plan.detailed, &mut *observer, worker, None);
     machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);
-    let resumes = machine.observer.resume_before();
     machine.commits.last = resumes.unwrap_or(u64::MAX);
     let flow = match level::advance(plan.level, &mut machine, u64::MAX) {
         Ok(Flow::Stopped) if resumes.is_some() => {
@@ -214,9 +232,13 @@ pub(crate) fn run(
         Ok(flow) => {
             let mut ended = machine.ended(flow);
             finish_detail(&mut ended, context);
+            if why == Threads::One(SLOWER) {
+                record_speed(plan, context, &ended, Choice::One, begin);
+            }
             Ok((ended, why))
         }
         Err(declined) => {
+            assert!(!always_ends, "a launch that always ends is declined: {declined}");
             machine.memory.undo();
             let Commits { done, detail, .. } = std::mem::take(&mut machine.commits);
             drop(machine);
@@ -232,11 +254,26 @@ pub(crate) fn run(
     }
 }
 
+/// Records the time of a launch that has ended.
+fn record_speed(
+    plan: LaunchPlan<'_>,
+    context: &Context<'_>,
+    (stats, _, done): &Ended,
+    way: Choice,
+    begin: Instant,
+) {
+    if *done && !plan.threading.eager {
+        let issues = stats.slots.vector_issues - context.done.slots.vector_issues;
+        plan.threading.speeds.record(way, issues, begin.elapsed());
+    }
+}
+
+const SLOWER: &str = "several threads have not been faster";
 const CONFLICT: &str = "its blocks met in memory";
 
 /// The outcome of a run on several threads. Unless the launch has ended, memory is as before.
 enum Attempt {
-    Ended(Box<Ended>, usize),
+    Ended(Box<Ended>, Threads),
     Declined(Declined),
     /// The launch must run on one thread.
     Sequential(Threads),
@@ -267,6 +304,13 @@ fn run_parallel(
         false => Proven::new(context, memory),
         true => Proven::default(),
     };
+    if !threading.eager && threading.speeds.choose() == Choice::One {
+        return Attempt::Sequential(Threads::One(SLOWER));
+    }
+    // Claims may be refused in regions that are not disjoint.
+    let always_ends = plan.always_ends && proven.shared.is_empty();
+    let plan = LaunchPlan { always_ends, ..plan };
+    memory.set_journalled(!always_ends);
     let mut history = AttemptHistory { written: proven.shared.clone(), windows: true, proven };
     for _ in 0..MAX_ATTEMPTS {
         let before = history.clone();
@@ -389,7 +433,7 @@ fn attempt(
     let mut lead_observer =
         LeadObserver { workers: &workers, done, observer: &mut *observer, fork: first_fork };
     let worker = plan.tier.map(Tier::worker);
-    let detailed = plan.detailed;
+    let (detailed, mut used) = (plan.detailed, Threads::Many(threads));
     let mut machine =
         Machine::new(context, first, detailed, &mut lead_observer, worker, Some(&workers));
     let mut ends = match level::advance(plan.level, &mut machine, SAMPLE_ISSUES) {
@@ -399,20 +443,28 @@ fn attempt(
             vec![Err(declined)]
         }
         Ok(flow) => {
-            if let Some(why) =
-                why_sequential(plan, &machine, flow, &claimed).filter(|_| !plan.threading.eager)
-            {
-                return Attempt::Sequential(Threads::One(why));
+            let why = why_sequential(plan, &machine, flow, &claimed);
+            let why = why.filter(|_| !plan.threading.eager).map(Threads::One);
+            if let Some(why) = why.filter(|_| !plan.always_ends) {
+                return Attempt::Sequential(why);
             }
             claimed.trust();
             workers.open.store(context.total, Relaxed);
-            run_workers(plan, machine, parts.into_iter().zip(forks).collect(), &workers)
+            // What the first CTA has written stays: the launch goes on, on this thread.
+            used = why.unwrap_or(used);
+            let others = if why.is_some() { Vec::new() } else { parts };
+            run_workers(plan, machine, others.into_iter().zip(forks).collect(), &workers)
         }
     };
     // The leading machine is the last.
     if let Some(Ok((_, fork))) = ends.last_mut() {
         *fork = lead_observer.fork.take();
     }
+    let declined = ends.iter().find_map(|end| end.as_ref().err());
+    assert!(
+        !plan.always_ends || declined.is_none() && !claimed.refused(),
+        "a launch that always ends is declined: {declined:?}"
+    );
     if claimed.refused() {
         let written = claimed.written();
         // A newly found written region explains the refusal; if there is none, a disjoint region or
@@ -425,7 +477,7 @@ fn attempt(
         history.written = written;
         return Attempt::Conflict;
     }
-    merge_ends(ends, threads, context, observer)
+    merge_ends(ends, used, context, observer)
 }
 
 /// The outcome of one machine, and the sink of its accesses.
@@ -495,7 +547,7 @@ fn run_worker(
 /// Sums the outcomes of all threads, if none was declined.
 fn merge_ends(
     ends: Vec<Result<WorkerEnd, Declined>>,
-    threads: usize,
+    threads: Threads,
     context: &Context<'_>,
     observer: &mut dyn LaunchObserver,
 ) -> Attempt {

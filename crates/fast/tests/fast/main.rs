@@ -5,6 +5,7 @@ mod common;
 
 mod calls;
 mod differential;
+mod ends;
 mod limits;
 mod matrix;
 mod threads;

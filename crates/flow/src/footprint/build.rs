@@ -46,6 +46,7 @@ impl Footprints {
             definitions: definitions(function, webs),
             meanings: vec![None; webs.len()],
             conditions: Vec::new(),
+            at: (0, 0),
             out: Self { nodes: vec![Node::Unknown], ..Self::default() },
         };
         let dominators = Dominators::new(cfg);
@@ -72,6 +73,7 @@ impl Footprints {
             .collect();
         sorted.sort_by_key(|(place, _)| *place);
         (self.places, self.accesses) = sorted.into_iter().unzip();
+        self.widened.sort_unstable();
         self
     }
 }
@@ -96,6 +98,8 @@ struct Builder<'a> {
     /// By web.
     meanings: Vec<Option<Meaning>>,
     conditions: Vec<Condition>,
+    /// The block and the instruction that is collected.
+    at: (u32, u32),
     out: Footprints,
 }
 
@@ -141,6 +145,7 @@ impl Builder<'_> {
         if self.definitions[web.index()] != 1 || inst.guard.is_some() {
             return;
         }
+        self.at = (b as u32, i as u32);
         let meaning = match inst.op {
             Op::Setp | Op::And | Op::Or | Op::Not | Op::Mov
                 if inst.op == Op::Setp || self.is_predicate(inst) =>
@@ -303,9 +308,16 @@ impl Builder<'_> {
     }
 
     fn product(&mut self, a: u32, b: u32, bits: u32, signed: bool) -> u32 {
-        let a = self.add(Node::Extend { of: a, bits, signed });
-        let b = self.add(Node::Extend { of: b, bits, signed });
+        let a = self.widened(a, bits, signed);
+        let b = self.widened(b, bits, signed);
         self.add(Node::Multiply(a, b))
+    }
+
+    /// Returns the node of an operand that the instruction widens.
+    fn widened(&mut self, of: u32, bits: u32, signed: bool) -> u32 {
+        let node = self.add(Node::Extend { of, bits, signed });
+        self.out.widened.push((self.at, node));
+        node
     }
 
     /// Returns the node of a power of two whose exponent is a constant.
@@ -324,7 +336,7 @@ impl Builder<'_> {
             return UNKNOWN;
         }
         let (bits, signed) = (from.bits(), from.is_signed());
-        if to.bits() <= bits { of } else { self.add(Node::Extend { of, bits, signed }) }
+        if to.bits() <= bits { of } else { self.widened(of, bits, signed) }
     }
 
     /// Adds the accesses of a block that have footprints.

@@ -89,6 +89,8 @@ pub struct Footprints {
     accesses: Vec<Access>,
     /// Blocks and instructions of the accesses, sorted.
     places: Vec<(u32, u32)>,
+    /// Blocks and instructions that widen integers, and the widened operands; sorted.
+    widened: Vec<((u32, u32), u32)>,
 }
 
 /// The sizes and arguments of a launch.
@@ -123,6 +125,20 @@ struct Footprint {
 pub struct LaunchFootprints {
     counts: Counts,
     footprints: Vec<Footprint>,
+    may_wrap: bool,
+}
+
+/// The addresses that an access may reach in a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The first byte.
+    pub low: u64,
+    /// The last byte.
+    pub last: u64,
+    /// Whether the access writes.
+    pub writes: bool,
+    /// Whether the addresses of all lanes are multiples of the bytes of a lane's access.
+    pub is_aligned: bool,
 }
 
 impl Footprints {
@@ -131,6 +147,14 @@ impl Footprints {
     #[must_use]
     pub fn has(&self, block: usize, inst: usize) -> bool {
         self.places.binary_search(&(block as u32, inst as u32)).is_ok()
+    }
+
+    /// Returns whether the operands that an instruction widens are followed, see
+    /// [`LaunchFootprints::may_wrap`].
+    #[must_use]
+    pub fn follows_widening(&self, block: usize, inst: usize) -> bool {
+        let place = (block as u32, inst as u32);
+        self.widened.binary_search_by_key(&place, |(at, _)| *at).is_ok()
     }
 
     /// Returns whether no access that writes has a footprint.
@@ -157,7 +181,8 @@ impl Footprints {
             Some(Footprint { address, bytes: access.bytes, writes: access.writes, bounds })
         };
         let footprints = self.accesses.iter().map(footprint).collect::<Option<_>>()?;
-        Some(LaunchFootprints { counts, footprints })
+        let may_wrap = self.widened.iter().any(|&(_, node)| forms[node as usize].is_none());
+        Some(LaunchFootprints { counts, footprints, may_wrap })
     }
 }
 
@@ -246,6 +271,18 @@ impl Footprint {
         }
         (low, rest.range(counts).1 + most + i128::from(self.bytes))
     }
+
+    fn extent(&self, counts: &Counts) -> Option<Extent> {
+        let (low, end) = self.range(counts);
+        let (low, last) = (u64::try_from(low).ok()?, u64::try_from(end - 1).ok()?);
+        let Form { factors, low: least, high } = self.address;
+        let is_multiple = |number: &i128| number % i128::from(self.bytes) == 0;
+        let is_aligned = self.bytes.is_power_of_two()
+            && least == high
+            && is_multiple(&least)
+            && factors.iter().all(is_multiple);
+        Some(Extent { low, last, writes: self.writes, is_aligned })
+    }
 }
 
 /// Returns the positive number by which all factors that are not 0 have to be multiplied to give
@@ -270,6 +307,19 @@ impl LaunchFootprints {
     #[must_use]
     pub fn is_written(&self, base: u64, len: u64) -> bool {
         self.inside(base, len).any(|footprint| footprint.writes)
+    }
+
+    /// Returns whether an integer may wrap around between two threads of the launch before an
+    /// instruction widens it, as far as [widenings are followed](Footprints::follows_widening).
+    #[must_use]
+    pub fn may_wrap(&self) -> bool {
+        self.may_wrap
+    }
+
+    /// Returns the addresses that each access may reach, as far as accesses have footprints;
+    /// `None` for an access whose addresses may lie beyond 64 bits.
+    pub fn extents(&self) -> impl Iterator<Item = Option<Extent>> + '_ {
+        self.footprints.iter().map(|footprint| footprint.extent(&self.counts))
     }
 
     /// Returns the footprints that may reach a range.

@@ -14,6 +14,7 @@ mod control;
 mod copies;
 mod coverage;
 mod differential;
+mod ends;
 mod every_form;
 mod kernels;
 mod large;

@@ -83,6 +83,8 @@ pub struct DirectMemory<'m> {
     part: Option<Part>,
     /// Old contents of pages, journalled before they were written, in no order.
     journal: RefCell<Journal>,
+    /// Whether writes can be taken back.
+    journalled: bool,
 }
 
 /// A handle among several.
@@ -205,7 +207,7 @@ impl MemoryMap {
         let mut journals = Vec::new();
         journals.try_reserve(1).ok()?;
         let regions = Arc::new(Regions { views, journals: Mutex::new(journals), stock });
-        Some(DirectMemory { regions, part: None, journal: RefCell::default() })
+        Some(DirectMemory { regions, part: None, journal: RefCell::default(), journalled: true })
     }
 }
 
@@ -238,9 +240,10 @@ impl DirectMemory<'_> {
     }
 
     fn with_claims(&mut self, count: usize, claims: Claims) -> (Vec<DirectMemory<'_>>, Together) {
-        let claims = Arc::new(claims);
+        let (claims, journalled) = (Arc::new(claims), self.journalled);
         self.journals().reserve(count + 1);
         let part = |_| DirectMemory {
+            journalled,
             regions: Arc::clone(&self.regions),
             part: Some(Part { claims: Arc::clone(&claims), owner: 0 }),
             journal: RefCell::default(),
@@ -251,6 +254,22 @@ impl DirectMemory<'_> {
     /// Returns the journals of dropped handles, with capacity for those of all live handles.
     fn journals(&self) -> MutexGuard<'_, Vec<Journal>> {
         self.regions.journals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets whether writes from now on can be taken back, also those of parts that are made from
+    /// now on. In the beginning they can.
+    pub fn set_journalled(&mut self, journalled: bool) {
+        self.journalled = journalled;
+    }
+
+    /// Returns whether one region has all bytes from `low` to `last`, and may be written if
+    /// `write`.
+    #[must_use]
+    pub fn has_range(&self, (low, last): (u64, u64), write: bool) -> bool {
+        let views = &self.regions.views;
+        let index = views.partition_point(|v| v.base <= low).checked_sub(1);
+        let size = last.checked_sub(low).and_then(|n| n.checked_add(1));
+        index.zip(size).is_some_and(|(i, size)| views[i].offset(low, size, write).is_some())
     }
 
     /// Returns whether it is one of several parts.
@@ -324,8 +343,14 @@ impl DirectMemory<'_> {
     /// them.
     #[inline]
     fn keep(&self, region: u32, offset: usize, size: usize) -> bool {
-        let kept = &self.regions.views[region as usize].kept;
         let (first, last) = (offset / PAGE, (offset + size - 1) / PAGE);
+        let View { kept, dirty, .. } = &self.regions.views[region as usize];
+        if !self.journalled {
+            // Threads that write the same page would wait for each other.
+            let clean = dirty[first..=last].iter().filter(|page| page.load(Ordering::Relaxed) != 1);
+            clean.for_each(|page| page.store(1, Ordering::Relaxed));
+            return true;
+        }
         let is_kept = |kept: &AtomicU8| kept.load(Ordering::Acquire) == KEPT;
         kept[first..=last].iter().all(is_kept) || self.keep_pages(region, first..=last)
     }

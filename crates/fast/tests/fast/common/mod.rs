@@ -3,6 +3,7 @@
 
 pub(crate) mod both;
 pub(crate) mod calls;
+pub(crate) mod elements;
 pub(crate) mod kernels;
 pub(crate) mod launches;
 pub(crate) mod observed;

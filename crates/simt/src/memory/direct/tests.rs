@@ -173,3 +173,34 @@ fn what_was_settled_stays() {
     let count = |value| bytes.iter().filter(|&&b| b == value).count();
     assert_eq!((count(2), count(0)), (2 * PAGE + 8, 3 * PAGE));
 }
+
+#[test]
+fn without_a_journal_writes_stay_and_are_marked() {
+    let mut map = MemoryMap::new();
+    let a = map.allocate("a", 3 * PAGE_BYTES).unwrap();
+    let constant = map.allocate_with(Request::constant("c", 8)).unwrap();
+    let before = map.snapshot();
+    let mut direct = map.direct().unwrap();
+    direct.set_journalled(false);
+    {
+        let (mut parts, _) = direct.parts(1, &[]);
+        parts[0].next_owner();
+        let place = parts[0].place(0, a.0 + PAGE_BYTES - 2, 4, true).unwrap();
+        parts[0].bytes_mut(place).fill(9);
+        assert_eq!(parts[0].kept(), 0);
+    }
+    let at = |low, last| direct.has_range((a.0 + low, a.0 + last), true);
+    assert_eq!([at(0, 3 * PAGE_BYTES - 1), at(1, 3 * PAGE_BYTES), at(5, 4)], [true, false, false]);
+    assert!(!direct.has_range((constant.0, constant.0), true));
+    assert!(direct.has_range((constant.0, constant.0 + 7), false));
+    direct.undo();
+    drop(direct);
+    let mut bytes = [0; 4];
+    map.read_bytes(a.wrapping_add(PAGE_BYTES - 2), &mut bytes).unwrap();
+    assert_eq!(bytes, [9; 4]);
+    // A snapshot is restored in full.
+    map.restore(&before).unwrap();
+    assert_eq!(map.snapshot(), before);
+    map.read_bytes(a.wrapping_add(PAGE_BYTES - 2), &mut bytes).unwrap();
+    assert_eq!(bytes, [0; 4]);
+}

@@ -1,0 +1,105 @@
+//! Launches that always end run without a journal: none of them may be declined.
+
+use super::common::both::{Count, compare};
+use super::common::elements::of_elements;
+use super::common::launches::{number, of_ctas};
+use ir::testing::Rng;
+use simt::machine::{Machine, Step};
+use std::io::Write;
+use vm::{Engine, Launch, Program};
+
+fn always_ends(program: &Program, launch: &Launch<1>) -> bool {
+    let mut state = Engine::<1>.launch(program, launch.clone()).expect("it launches");
+    let kernel = fast::prepare(program, &state, true).expect("it is decoded");
+    kernel.always_ends(&mut state)
+}
+
+/// Compares launches of random kernels; returns how many always end, and how many others end.
+fn compare_elements(seeds: std::ops::Range<u64>) -> (u64, u64) {
+    let (mut always, mut others) = (0, 0);
+    for seed in seeds {
+        let (text, program, launch) = of_elements(&mut Rng::new(seed));
+        let ends = super::common::observed::Exact::new(&program, &launch).end == Step::Done;
+        let known = always_ends(&program, &launch);
+        assert!(ends || !known, "{seed}: it does not end\n{text}");
+        (always, others) = (always + u64::from(known), others + u64::from(ends && !known));
+        compare(&program, &launch, &mut Count::default())
+            .unwrap_or_else(|what| panic!("{seed}: {what}\n{text}"));
+    }
+    (always, others)
+}
+
+#[test]
+fn launches_that_always_end_are_not_declined() {
+    let (always, others) = compare_elements(0..120);
+    assert!(always > 20 && others > 5, "{always} always end, {others} others end");
+}
+
+#[test]
+fn accesses_decide_when_a_launch_always_ends() {
+    let store = |before: &str, address: &str| format!("{before}\nst.global.u32 [{address}], %t");
+    let own = "%at = mulwide.u32 %i, 4\n%at = add.u64 %y, %at";
+    let cases = [
+        (store(own, "%at"), true),
+        (store("%at = mulwide.u32 %t, 4\n%at = add.u64 %y, %at", "%at"), true),
+        // Beyond the end, before the beginning, and not aligned.
+        (store(own, "%at+4"), false),
+        (store(own, "%at-4"), false),
+        (store("%at = mulwide.u32 %i, 2\n%at = add.u64 %y, %at", "%at"), false),
+        // A place that memory tells.
+        (
+            store(
+                "%at = mulwide.u32 %i, 4\n%at = add.u64 %x, %at\n%j = ld.global.u32 [%at]\n\
+                 %at = mulwide.u32 %j, 2\n%at = add.u64 %y, %at",
+                "%at",
+            ),
+            false,
+        ),
+        (
+            store(
+                &format!(
+                    "%at = mulwide.u32 %i, 4\n%at = add.u64 %x, %at\n%j = ld.global.u32 [%at]\n\
+                     %at = mulwide.u32 %j, 4\n%at = add.u64 %x, %at\n%t = ld.global.u32 [%at]\n{own}"
+                ),
+                "%at",
+            ),
+            false,
+        ),
+        // A number that wraps around between the threads of a warp.
+        (
+            store(
+                &format!(
+                    "{own}\n%j = add.u32 %i, 0xfffffff0\n%x = cvt.u64.u32 %j\n%t = cvt.u32.u64 %x"
+                ),
+                "%at",
+            ),
+            false,
+        ),
+        // A loop.
+        (
+            store(
+                &format!(
+                    "{own}\nagain:\n%n = sub.u32 %n, 1\n%p = setp.ge.u32 %n, 9\n@%p br again\nend:"
+                ),
+                "%at",
+            ),
+            false,
+        ),
+        (store(&format!("{own}\nbar.sync 0"), "%at"), false),
+    ];
+    for (work, ends) in cases {
+        let (program, launch) = of_ctas(&work);
+        assert_eq!(always_ends(&program, &launch), ends, "{work}");
+        compare(&program, &launch, &mut Count::default())
+            .unwrap_or_else(|what| panic!("{what}\n{work}"));
+    }
+}
+
+/// Run with `KERNELS=100000 SEED=1 cargo test --release --test fast -- --ignored --nocapture ends`.
+#[test]
+#[ignore = "a campaign"]
+fn many_launches_that_always_end_are_not_declined() {
+    let (first, kernels) = (number("SEED", 1) << 32, number("KERNELS", 1000));
+    let (always, others) = compare_elements(first..first + kernels);
+    let _ = writeln!(std::io::stdout(), "{always} always end, {others} others end");
+}
