@@ -79,7 +79,8 @@ fn accesses_decide_when_a_launch_always_ends() {
         (
             store(
                 &format!(
-                    "{own}\nagain:\n%n = sub.u32 %n, 1\n%p = setp.ge.u32 %n, 9\n@%p br again\nend:"
+                    "{own}\n%x = mov.u64 0\nagain:\n%x = add.u64 %x, 1\n\
+                     %p = setp.lt.u64 %x, 9\n@%p br again\nend:"
                 ),
                 "%at",
             ),

@@ -127,14 +127,15 @@ fn measure(
     let mut rows = Vec::new();
     for (times, (_, _, _, detailed)) in engines.into_iter().zip(runs) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
-        let Some(first) = times.first() else { continue };
-        let engine = first.engines.first().map_or("exact", String::as_str);
+        // Later launches may run on one thread where the first one ran on several.
+        let Some(last) = times.last() else { continue };
+        let engine = last.engines.first().map_or("exact", String::as_str);
         let counting = if *detailed { ", with statistics" } else { "" };
         rows.push(Row {
             kernel: target.to_owned(),
             engine: format!("{engine}{counting}"),
             seconds,
-            thread_instructions: first.thread_instructions,
+            thread_instructions: last.thread_instructions,
             ratio: limit.map(|limit| seconds / limit),
         });
     }
