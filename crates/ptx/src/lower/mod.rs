@@ -314,8 +314,8 @@ impl<'t> Lowerer<'t> {
     /// Lowers functions and fills variables until none is left; each can ask for others.
     ///
     /// Functions of a whole file are in the order that those of one kernel have: kernels, then what
-    /// they call, in the order of the calls. Mechanisms that compare places depend on it, whatever
-    /// was selected. Functions that no kernel reaches come last.
+    /// they call, in the order of the calls. So their addresses are the same whatever was selected.
+    /// Functions that no kernel reaches come last.
     fn run(&mut self, select: Select<'_>) {
         let mut next = 0;
         let mut unreached = match select {
