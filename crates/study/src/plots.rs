@@ -29,7 +29,7 @@ pub fn plots(comparison: &Comparison) -> Vec<Plot> {
         .iter()
         .filter_map(|row| Some(Run { row, views: row.views.as_ref()? }))
         .collect();
-    let kernels = comparison.kernels.join(", ");
+    let kernels = comparison.title();
     [occupancy(&kernels, &viewed), branches(&kernels, &viewed)].into_iter().flatten().collect()
 }
 

@@ -154,7 +154,21 @@ pub struct Comparison {
     pub unsupported: Vec<Row>,
 }
 
+/// Kernels that the title of a report names.
+const NAMED: usize = 8;
+
 impl Comparison {
+    /// The kernels, as titles name them: of many only the first.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let named = self.kernels.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>();
+        let named = named.join(", ");
+        match self.kernels.len().saturating_sub(NAMED) {
+            0 => named,
+            more => format!("{named} and {more} more"),
+        }
+    }
+
     /// Returns whether no row is [`Verdict::Unsound`] with results that differ from the
     /// reference's. Dependence on the schedule is a property of the kernel, and a mechanism with
     /// unsound rejoin points may still compute the same results.

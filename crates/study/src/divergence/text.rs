@@ -16,7 +16,7 @@ const SHOWN: usize = 4;
 #[must_use]
 pub fn to_text(comparison: &Comparison) -> String {
     let mut out = String::new();
-    let kernels = comparison.kernels.join(", ");
+    let kernels = comparison.title();
     paragraph(&mut out, "", &format!("{} in {}", kernels, comparison.module));
     out = out.trim_start().to_owned();
     out.push('\n');

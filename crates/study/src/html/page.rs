@@ -59,7 +59,7 @@ const BRANCHES: &str = r##"<p>Lane slots that are lost because a lane is on anot
 /// Renders a comparison as a page.
 #[must_use]
 pub fn to_html(comparison: &Comparison, page_data: &PageData) -> String {
-    let kernels = comparison.kernels.join(", ");
+    let kernels = comparison.title();
     let title = text(&format!("{kernels}: convergence mechanisms compared"));
     let mut out = String::new();
     begin(&mut out, POLICY, &title);

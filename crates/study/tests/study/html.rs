@@ -89,6 +89,22 @@ fn irreducible_and_endless_graphs_are_drawn() {
     assert!(!page.contains("NaN") && !page.contains("inf "), "coordinates are numbers");
 }
 
+#[test]
+fn the_title_names_the_first_of_many_kernels() {
+    let (job, mut comparison) = compared("html_title", ODD, 32);
+    let page_data = PageData::of(&job, &comparison);
+    let title = |comparison: &Comparison| {
+        let page = to_html(comparison, &page_data);
+        let (_, rest) = page.split_once("<h1>").expect("a title");
+        rest.split_once("</h1>").expect("its end").0.to_owned()
+    };
+    assert_eq!(title(&comparison), "k");
+    comparison.kernels = (0..8).map(|i| format!("k{i}")).collect();
+    assert_eq!(title(&comparison), "k0, k1, k2, k3, k4, k5, k6, k7");
+    comparison.kernels = (0..100).map(|i| format!("k{i}")).collect();
+    assert_eq!(title(&comparison), "k0, k1, k2, k3, k4, k5, k6, k7 and 92 more");
+}
+
 /// Returns a chain of blocks, each of which may also jump to any of `cases` others.
 fn flow(blocks: usize, cases: usize) -> ControlFlow {
     let block = |at: usize| FlowBlock {
