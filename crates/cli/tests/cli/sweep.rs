@@ -111,6 +111,43 @@ fn a_full_disk_keeps_what_was_written() {
     assert!(rows.lines().count() > 60);
 }
 
+/// A disk of 64 KiB fills up; with more room the sweep goes on to the same table. Tables and
+/// reports for which there is no room are errors. A kernel that lets nobody mount runs the latter.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_without_room_is_told() {
+    let folder = scratch("sweep_disk");
+    suite(&folder);
+    assert!(simtlab(&folder, &["sweep", "some.toml"]).status.success());
+    for words in [["export", "some.sweep", "--csv"], ["report", "some.sweep", "--html"]] {
+        let output = simtlab(&folder, &[&["sweep"][..], &words, &["/dev/full"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(said(&output).contains("No space left on device"), "{}", said(&output));
+    }
+    std::fs::create_dir(folder.join("disk")).expect("can make a folder");
+    let mounted = |script: &str| {
+        let mount = "mount -t tmpfs -o size=64k none disk";
+        let script = format!("{mount} || exit 77; {script}");
+        let words = ["--user", "--map-root-user", "--mount", "sh", "-c", &script, SIMTLAB];
+        Command::new("unshare").args(words).current_dir(&folder).output()
+    };
+    let script = "\"$0\" sweep some.toml --jobs 1 --out disk/rows && exit 1; \
+        mount -o remount,size=64m none disk || exit 77; \
+        \"$0\" sweep some.toml --jobs 1 --out disk/rows --resume && \
+        \"$0\" sweep export disk/rows --csv - --no-times";
+    let Ok(output) = mounted(script) else { return };
+    if output.status.code() == Some(77) || said(&output).starts_with("unshare") {
+        return;
+    }
+    assert!(output.status.success(), "{}", said(&output));
+    let text = said(&output);
+    assert!(text.contains("No space left on device") && text.contains("rows are kept"), "{text}");
+    let whole = simtlab(&folder, &["sweep", "export", "some.sweep", "--csv", "-", "--no-times"]);
+    // The last command wrote the table; those before it told how they went.
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.ends_with(&*String::from_utf8_lossy(&whole.stdout)), "{table}");
+}
+
 #[test]
 fn errors_of_a_suite_have_places() {
     let folder = scratch("sweep_errors");
