@@ -5,7 +5,7 @@ use isa::Diagnostic;
 use lab::stats::{counters_json, slots_json, times_json};
 use machines::probe::Place;
 use machines::stats::{CodeCost, INSERTED, LaunchStats};
-use places::{InlinedCall, Site, Source};
+use places::{InlinedCall, Site, Source, shown_file};
 use serde_json::{Map, Value, json};
 use simt::counts::Counts;
 
@@ -212,10 +212,9 @@ pub(crate) fn place_json(place: &Place) -> Value {
     })
 }
 
-/// Renders a source line with its inlined calls.
+/// Renders a source line with its inlined calls; files as reports show them.
 fn source(source: &Source) -> Value {
-    let call =
-        |c: &InlinedCall| json!({ "function": &*c.function, "file": &*c.file, "line": c.line });
+    let call = |c: &InlinedCall| json!({ "function": &*c.function, "file": shown_file(&c.file), "line": c.line });
     let inlined: Value = source.inlined.iter().map(call).collect();
-    json!({ "file": &*source.file, "line": source.line, "inlined": inlined })
+    json!({ "file": shown_file(&source.file), "line": source.line, "inlined": inlined })
 }

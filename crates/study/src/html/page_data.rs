@@ -4,6 +4,7 @@
 use inputs::file::MAX_PROGRAM_BYTES;
 use lab::run::Job;
 use machines::ControlFlow;
+use places::shown_file;
 
 use crate::divergence::Comparison;
 use crate::source_texts::{SourceTexts, last_component, read_text};
@@ -65,11 +66,11 @@ impl PageData {
     }
 }
 
-/// Returns the distinct source files of executed lines, sorted.
+/// Returns the distinct source files of executed lines as reports show them, sorted.
 fn source_files(comparison: &Comparison) -> Vec<String> {
     let views = comparison.rows.iter().filter_map(|row| row.views.as_ref());
-    let files = views.flat_map(|v| v.losses.source.iter().map(|((file, _), _)| file.to_string()));
-    let mut files: Vec<String> = files.collect();
+    let files = views.flat_map(|v| v.losses.source.iter().map(|((file, _), _)| file));
+    let mut files: Vec<String> = files.map(|file| shown_file(file).to_owned()).collect();
     files.sort_unstable();
     files.dedup();
     files

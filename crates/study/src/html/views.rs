@@ -35,7 +35,7 @@ impl Tables {
         if let Some(&at) = self.place_index.get(&key) {
             return at;
         }
-        let source = place.source.as_ref().map(|s| json!([&*s.file, s.line]));
+        let source = place.source.as_ref().map(|s| json!([places::shown_file(&s.file), s.line]));
         self.places.push(json!([&*place.text, place.line, source, place.origin]));
         self.place_index.insert(key, self.places.len() - 1);
         self.places.len() - 1

@@ -296,7 +296,7 @@ impl Explanation {
             .iter()
             .map(|((file, number), l)| {
                 let mut value = line(l);
-                value["file"] = json!(&**file);
+                value["file"] = json!(places::shown_file(file));
                 value["line"] = json!(number);
                 value
             })

@@ -230,3 +230,44 @@ fn unknown_axes_are_refused_with_a_list_of_the_axes() {
     let (code, messages) = refused("report-name", &["--mechanisms", "ipdon"]);
     assert!(code == Some(2) && messages.contains("did you mean ipdom?"), "{messages}");
 }
+
+/// A line table names files as the host that compiled them had them; what is written for others
+/// names no folder of it. The page shows the program as it is written, and holds it once more for
+/// the debugger.
+#[test]
+fn no_report_names_folders_of_a_host() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-folders");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let table = ".file 1 \"/home/somebody/project/k.cu\"\n.visible .entry";
+    let text = KERNEL.replace(".visible .entry", table);
+    let text = text.replace("  setp.lt", "  .loc 1 3 1\n  setp.lt");
+    let text = text.replace("  add.u32 %v, %v, 3", "  .loc 1 4 1\n  add.u32 %v, %v, 3");
+    // Lanes race for the words of their neighbours, so that lines are told there, too.
+    let text = text.replace("  ret;", "  st.global.u32 [%at+4], %v;\n  ret;");
+    std::fs::write(folder.join("k.ptx"), text).expect("a file");
+    let launch = ["k.ptx", "--grid", "1", "--block", "32", "--arg", "out=u32[33]:zeros"];
+    let page: &[&str] = &["compare", "--mechanisms", "ipdom,min-pc", "--html", "-"];
+    let commands: [&[&str]; 6] = [
+        page,
+        &["compare", "--mechanisms", "ipdom,min-pc", "--json", "-"],
+        &["explain", "--mechanism", "ipdom"],
+        &["explain", "--mechanism", "ipdom", "--json", "-"],
+        &["run", "--stats=json"],
+        &["trace", "--mechanism", "ipdom", "--out", "-"],
+    ];
+    for command in commands {
+        let output = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+            .args([command, &launch].concat())
+            .current_dir(&folder)
+            .output()
+            .expect("the command starts");
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("k.cu"), "{command:?} names the source: {text}");
+        let own = folder.to_string_lossy();
+        let programs = if command == page { 2 } else { 0 };
+        for (host, times) in [("/home/somebody", programs), (&*own, 0)] {
+            assert_eq!(text.matches(host).count(), times, "{command:?} names {host}: {text}");
+        }
+    }
+}

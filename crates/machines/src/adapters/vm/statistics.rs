@@ -106,7 +106,11 @@ fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
             by_line.entry(place).or_default().add(slots);
         }
     }
-    by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
+    let line = |((file, line), slots): ((String, u32), _)| {
+        let file = places::shown_file(&file).to_owned();
+        LineSlots { file, line, slots }
+    };
+    by_line.into_iter().map(line).collect()
 }
 
 /// Returns memory traffic by line of the program's text.
@@ -118,7 +122,7 @@ fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
         let line = program.line(span);
         let site = by_line.entry(line).or_insert_with(|| AccessSite {
             line,
-            source: program.source(loc).map(|s| (s.file.to_string(), s.line)),
+            source: program.source(loc).map(|s| (places::shown_file(&s.file).to_owned(), s.line)),
             text: program.written(span).unwrap_or_default(),
             traffic: Traffic::default(),
         });
