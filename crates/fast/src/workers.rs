@@ -300,7 +300,8 @@ fn run_parallel(
     if threading.backoff.fetch_update(Relaxed, Relaxed, decrement).is_ok() && !threading.eager {
         return Attempt::Sequential(Threads::One("its blocks met in memory in an earlier launch"));
     }
-    let proven = match threading.footprints_failed.load(Relaxed) {
+    let footprints_failed = threading.footprints_failed.load(Relaxed);
+    let proven = match footprints_failed {
         false => Proven::new(context, memory),
         true => Proven::default(),
     };
@@ -308,7 +309,8 @@ fn run_parallel(
         return Attempt::Sequential(Threads::One(SLOWER));
     }
     // Claims may be refused in regions that are not disjoint.
-    let always_ends = plan.always_ends && proven.shared.is_empty();
+    let no_claims = !footprints_failed && proven.shared.is_empty();
+    let always_ends = plan.always_ends && no_claims;
     let plan = LaunchPlan { always_ends, ..plan };
     memory.set_journalled(!always_ends);
     let mut history = AttemptHistory { written: proven.shared.clone(), windows: true, proven };

@@ -3,6 +3,8 @@
 use super::common::both::{Count, compare};
 use super::common::elements::of_elements;
 use super::common::launches::{number, of_ctas};
+use super::common::observed::{Exact, bytes};
+use fast::{Level, Threads};
 use ir::testing::Rng;
 use simt::machine::{Machine, Step};
 use std::io::Write;
@@ -19,7 +21,7 @@ fn compare_elements(seeds: std::ops::Range<u64>) -> (u64, u64) {
     let (mut always, mut others) = (0, 0);
     for seed in seeds {
         let (text, program, launch) = of_elements(&mut Rng::new(seed));
-        let ends = super::common::observed::Exact::new(&program, &launch).end == Step::Done;
+        let ends = Exact::new(&program, &launch).end == Step::Done;
         let known = always_ends(&program, &launch);
         assert!(ends || !known, "{seed}: it does not end\n{text}");
         (always, others) = (always + u64::from(known), others + u64::from(ends && !known));
@@ -94,6 +96,38 @@ fn accesses_decide_when_a_launch_always_ends() {
         compare(&program, &launch, &mut Count::default())
             .unwrap_or_else(|what| panic!("{what}\n{work}"));
     }
+}
+
+/// CTAs of the first launch all write the byte at `%y`, which makes the kernel's footprints count as
+/// of no use. In the second one, CTAs write different bytes of one word.
+#[test]
+fn a_launch_that_always_ends_follows_one_whose_blocks_meet() {
+    let work = "%j = sub.u32 %n, 3201
+         %j = mul.u32 %i, %j
+         %at = cvt.u64.u32 %j
+         %y = add.u64 %y, %at
+         st.global.u8 [%y], %t
+         %at = mulwide.u32 %i, 2
+         %x = add.u64 %x, %at
+         st.global.u16 [%x], %t";
+    let (program, first) = of_ctas(work);
+    let mut second = first.clone();
+    second.params[16..20].copy_from_slice(&3202u32.to_le_bytes());
+    let begin = |launch: &Launch<1>| Engine::<1>.launch(&program, launch.clone()).expect("begins");
+    let kernel = fast::prepare(&program, &begin(&first), true).expect("it is decoded");
+    let kernel = kernel.on_threads(3).eagerly();
+    for (launch, many) in [(&first, false), (&second, false)] {
+        assert!(kernel.always_ends(&mut begin(launch)));
+        let ended = fast::run(&kernel, begin(launch), Level::best(), false, &mut |_, _| true);
+        let ended = ended.expect("it ends");
+        assert_eq!(matches!(ended.threads, Threads::Many(_)), many);
+        assert_eq!(bytes(&ended.memory), Exact::new(&program, launch).memory);
+    }
+    // Without the first launch, the second one runs on all threads.
+    let fresh = fast::prepare(&program, &begin(&second), true).expect("it is decoded");
+    let fresh = fresh.on_threads(3).eagerly();
+    let ended = fast::run(&fresh, begin(&second), Level::best(), false, &mut |_, _| true);
+    assert_eq!(ended.expect("it ends").threads, Threads::Many(3));
 }
 
 /// Run with `KERNELS=100000 SEED=1 cargo test --release --test fast -- --ignored --nocapture ends`.
