@@ -36,6 +36,7 @@ pub mod matrix;
 mod memory;
 mod operands;
 pub mod ops;
+mod progress;
 mod row;
 mod slice;
 mod speed;

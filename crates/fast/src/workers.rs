@@ -25,12 +25,12 @@ use crate::context::Context;
 use crate::disjoint::Proven;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
+use crate::progress::{LeadObserver, WorkerObserver};
 use crate::speed::{Choice, Speeds};
-use crate::{AccessSink, Declined, ForkedSink, LaunchObserver, Tier};
+use crate::{Declined, ForkedSink, LaunchObserver, Tier};
 use ir::Sreg;
 use ir::mods::Space;
 use simt::memory::{DirectMemory, Together};
-use simt::{GroupId, Pc, WarpMask};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -124,8 +124,8 @@ pub(crate) struct Workers {
     window_granted: AtomicBool,
     stop: AtomicBool,
     /// Progress of all threads but the leading one.
-    blocks: AtomicU64,
-    issues: AtomicU64,
+    pub(crate) blocks: AtomicU64,
+    pub(crate) issues: AtomicU64,
 }
 
 impl Workers {
@@ -580,57 +580,5 @@ fn merge_ends(
 fn finish_detail((stats, detail, _): &mut Ended, context: &Context<'_>) {
     if let Some(detail) = detail {
         detail.finish(context.code, stats, &context.done);
-    }
-}
-
-/// The observer of the leading thread: passes the progress of all threads on to the launch's
-/// observer.
-struct LeadObserver<'w> {
-    workers: &'w Workers,
-    /// Statistics of the CTAs that ended before this engine took over.
-    done: &'w Counts,
-    observer: &'w mut dyn LaunchObserver,
-    /// Receives the accesses of this thread. The launch's observer merges them once all threads
-    /// have succeeded.
-    fork: Option<Box<dyn ForkedSink>>,
-}
-
-impl LaunchObserver for LeadObserver<'_> {
-    fn poll(&mut self, blocks: u64, issues: u64) -> bool {
-        let (others, theirs) = (&self.workers.blocks, &self.workers.issues);
-        let (blocks, issues) = (blocks + self.done.ctas, issues + self.done.slots.issues());
-        self.observer.poll(blocks + others.load(Relaxed), issues + theirs.load(Relaxed))
-    }
-
-    fn wants_lanes(&mut self) -> bool {
-        self.observer.wants_lanes()
-    }
-
-    fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
-        self.observer.lanes(lanes);
-    }
-
-    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
-        self.fork.as_deref_mut().map(|fork| fork as &mut dyn AccessSink)
-    }
-}
-
-/// The observer of another thread: publishes the thread's progress.
-struct WorkerObserver<'w> {
-    workers: &'w Workers,
-    reported: (u64, u64),
-    fork: Option<Box<dyn ForkedSink>>,
-}
-
-impl LaunchObserver for WorkerObserver<'_> {
-    fn poll(&mut self, blocks: u64, issues: u64) -> bool {
-        self.workers.blocks.fetch_add(blocks - self.reported.0, Relaxed);
-        self.workers.issues.fetch_add(issues - self.reported.1, Relaxed);
-        self.reported = (blocks, issues);
-        true
-    }
-
-    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
-        self.fork.as_deref_mut().map(|fork| fork as &mut dyn AccessSink)
     }
 }
