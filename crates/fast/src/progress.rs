@@ -1,4 +1,4 @@
-//! Observers of the threads of a launch: the leading thread's passes the progress of all threads on.
+//! Observers of the threads of a launch. The leading one passes on the progress of all.
 
 use crate::workers::Workers;
 use crate::{AccessSink, ForkedSink, LaunchObserver};

@@ -98,10 +98,10 @@ fn accesses_decide_when_a_launch_always_ends() {
     }
 }
 
-/// CTAs of the first launch all write the byte at `%y`, which makes the kernel's footprints count as
-/// of no use. In the second one, CTAs write different bytes of one word.
+/// CTAs of the first launch all write one byte: the footprints of the kernel count as
+/// of no use then. In the second launch, CTAs write different bytes of one word.
 #[test]
-fn a_launch_that_always_ends_follows_one_whose_blocks_meet() {
+fn a_launch_ends_after_one_whose_blocks_meet() {
     let work = "%j = sub.u32 %n, 3201
          %j = mul.u32 %i, %j
          %at = cvt.u64.u32 %j
