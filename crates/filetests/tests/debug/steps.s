@@ -1,0 +1,85 @@
+# Every form of steps, forwards and backwards, on a hart without frames or lanes that part: `next` enters `less`, `finish` and `rejoin` go to the end.
+#: run:
+_start:
+    li   a0, 2
+loop:
+    jal  ra, less
+    bnez a0, loop
+    li   a7, 93
+    ecall
+less:
+    addi a0, a0, -1
+    ret
+#: debug:
+#| kernel `program` under masks, grid 1, block 1
+#| (simtlab) stepi
+#| issue 1
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    6  jal ra, less
+#| (simtlab) stepi 3
+#| issue 4
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    7  bnez a0, loop
+#| (simtlab) reverse-stepi 2
+#| issue 2
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   11  addi a0, a0, -1
+#| (simtlab) step
+#| issue 3
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   12  ret
+#| (simtlab) step 3
+#| issue 6
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   11  addi a0, a0, -1
+#| (simtlab) reverse-step
+#| issue 5
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    6  jal ra, less
+#| (simtlab) next 2
+#| issue 7
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   12  ret
+#| (simtlab) reverse-next
+#| issue 6
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   11  addi a0, a0, -1
+#| (simtlab) rejoin
+#| issue 11: the launch has ended
+#| (simtlab) reverse-rejoin
+#| issue 0: the start of the launch
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    4  li a0, 2
+#| (simtlab) barrier
+#| issue 11: the launch has ended
+#| (simtlab) reverse-barrier
+#| issue 0: the start of the launch
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    4  li a0, 2
+#| (simtlab) finish
+#| issue 11: the launch has ended
+#| (simtlab) reverse-finish
+#| issue 0: the start of the launch
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    4  li a0, 2
+#| (simtlab) rewind 7
+#| issue 7
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   12  ret
+#| (simtlab) rewind 2
+#| issue 2
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>   11  addi a0, a0, -1
+#| (simtlab) continue
+#| issue 11: the launch has ended
+#| (simtlab) reverse-stepi
+#| issue 10
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    9  ecall
+#| (simtlab) continue
+#| issue 11: the launch has ended
+#| (simtlab) reverse-continue
+#| issue 0: the start of the launch
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    4  li a0, 2
+#| (simtlab) quit
