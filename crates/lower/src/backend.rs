@@ -221,7 +221,8 @@ const PRF: Backend = Backend {
     lower: |request| {
         let predicates = request.settings.get("predicates");
         let launch = request.settings.launch();
-        let (made, about) = prf::prf_for(request.module, request.kernel, predicates, &launch)?;
+        let Request { module, kernel, line, .. } = *request;
+        let (made, about) = prf::prf_for(module, kernel, predicates, &launch, line)?;
         let figures = vec![
             ("instructions", made.instructions as u64),
             ("general registers", made.registers.into()),

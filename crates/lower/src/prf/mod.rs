@@ -76,11 +76,12 @@ pub fn prf(
     predicates: u32,
 ) -> Result<(Assembly, Predicated), Refused> {
     check(module, kernel)?;
-    predicated(&legalise(module, kernel, TARGET)?, kernel, predicates)
+    predicated(&legalise(module, kernel, TARGET)?, kernel, predicates, &|_| None)
 }
 
 /// As [`prf`], for a launch: the program has what depends on its dimensions, and the machine is
-/// launched with as many blocks and threads, in one dimension.
+/// launched with as many blocks and threads, in one dimension. `line` is the line of the program at
+/// a place, for comments.
 ///
 /// # Errors
 /// As [`prf`], and for launches that are too large.
@@ -89,6 +90,7 @@ pub fn prf_for(
     kernel: FuncId,
     predicates: u32,
     launch: &Launch,
+    line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<(Assembly, Predicated), Refused> {
     check(module, kernel)?;
     if !(1..=BLOCK_THREADS).contains(&launch.threads()) {
@@ -96,7 +98,7 @@ pub fn prf_for(
         return Err(Missing { what, loc: LocId(0) }.into());
     }
     let legal = legalise_for(module, kernel, TARGET, launch, layout(launch))?;
-    predicated(&legal, kernel, predicates)
+    predicated(&legal, kernel, predicates, line)
 }
 
 fn check(module: &VerifiedModule, kernel: FuncId) -> Result<(), Missing> {
@@ -110,6 +112,7 @@ fn predicated(
     legal: &VerifiedModule,
     kernel: FuncId,
     predicates: u32,
+    line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<(Assembly, Predicated), Refused> {
     let missing = |what: &str| Missing { what: what.to_owned(), loc: LocId(0) };
     // The last predicate is for masks that are stored as words.
@@ -122,7 +125,7 @@ fn predicated(
     let (made, functions) = predicate(legal, kernel, options)?;
     let about = functions.into_iter().find(|about| about.function == kernel);
     let about = about.ok_or_else(|| missing("such kernel"))?;
-    Ok((write(&made, kernel, &about, scratch)?, about))
+    Ok((write(&made, kernel, &about, scratch, line)?, about))
 }
 
 /// Writes a kernel that the pass `predicate` has made; `about` is what it said of it.
@@ -131,6 +134,7 @@ fn write(
     kernel: FuncId,
     about: &Predicated,
     scratch: Option<u32>,
+    line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<Assembly, Missing> {
     if about.registers > PREDICATES {
         let what = "more than 32 predicate registers".to_owned();
@@ -142,5 +146,5 @@ fn write(
     let bases = slots.div_ceil(text::SLOTS_OF_BASE);
     let assigned = ranges::assign(function, &about.file, values::FIRST_SCRATCH - bases)?;
     let data = data::Data::new(module, function, slots)?;
-    select::select(function, &about.file, &assigned, (bases, scratch), &data)
+    select::select(function, &about.file, &assigned, (bases, scratch), &data, line)
 }

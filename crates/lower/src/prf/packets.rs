@@ -9,7 +9,7 @@
 //! Sequences of one operation share few scratch registers. What they hold does not outlive the
 //! operation, so each value gets a register of its own from those that are free.
 
-use super::text::Line;
+use super::text::{Code, Line};
 use super::values::FIRST_SCRATCH;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -77,17 +77,15 @@ fn uses(text: &str, pred: u8) -> Uses {
 /// Puts instructions into packets; `free` are registers that nothing else has.
 pub(super) fn pack(lines: Vec<Line>, free: &[u32]) -> Vec<Line> {
     let mut out = Vec::with_capacity(lines.len());
-    let mut region: Vec<(String, u8)> = Vec::new();
+    let mut region: Vec<Code> = Vec::new();
     let mut scratch = Scratch::new(free);
     for line in lines {
         match line {
-            Line::Code(text, pred, _) if text != "halt" && region.len() < REGION => {
-                region.push((text, pred));
-            }
+            Line::Code(code) if code.text != "halt" && region.len() < REGION => region.push(code),
             other => {
                 schedule(&mut region, &mut scratch, &mut out);
                 match other {
-                    Line::Code(text, pred, _) if text != "halt" => region.push((text, pred)),
+                    Line::Code(code) if code.text != "halt" => region.push(code),
                     other => out.push(other),
                 }
             }
@@ -97,12 +95,12 @@ pub(super) fn pack(lines: Vec<Line>, free: &[u32]) -> Vec<Line> {
     out
 }
 
-fn schedule(region: &mut Vec<(String, u8)>, scratch: &mut Scratch, out: &mut Vec<Line>) {
+fn schedule(region: &mut Vec<Code>, scratch: &mut Scratch, out: &mut Vec<Line>) {
     let mut code = std::mem::take(region);
-    for (text, pred) in &mut code {
-        *text = scratch.spread(text, *pred);
+    for code in &mut code {
+        code.text = scratch.spread(&code.text, code.pred);
     }
-    let uses: Vec<Uses> = code.iter().map(|(text, pred)| uses(text, *pred)).collect();
+    let uses: Vec<Uses> = code.iter().map(|code| uses(&code.text, code.pred)).collect();
     let graph = Graph::new(&uses);
     let mut waits = graph.waits.clone();
     let mut done = vec![false; code.len()];
@@ -112,8 +110,7 @@ fn schedule(region: &mut Vec<(String, u8)>, scratch: &mut Scratch, out: &mut Vec
         ready.sort_by_key(|&i| (std::cmp::Reverse(graph.height[i]), i));
         let packet: Vec<usize> = ready.drain(..ready.len().min(MOST)).collect();
         for (at, &i) in packet.iter().enumerate() {
-            let (text, pred) = &code[i];
-            out.push(Line::Code(text.clone(), *pred, at + 1 < packet.len()));
+            out.push(Line::Code(Code { open: at + 1 < packet.len(), ..code[i].clone() }));
             done[i] = true;
         }
         for &i in &packet {
@@ -234,12 +231,18 @@ mod tests {
     use super::*;
 
     fn code(lines: &[&str]) -> Vec<Line> {
-        lines.iter().map(|line| Line::Code((*line).to_owned(), 0, false)).collect()
+        let code = |text: &&str| Code {
+            text: (*text).to_owned(),
+            pred: 0,
+            loc: ir::LocId(0),
+            open: false,
+        };
+        lines.iter().map(|line| Line::Code(code(line))).collect()
     }
 
     fn texts(lines: &[Line]) -> Vec<(String, bool)> {
         let one = |line: &Line| match line {
-            Line::Code(text, _, open) => (text.clone(), *open),
+            Line::Code(code) => (code.text.clone(), code.open),
             _ => (String::new(), false),
         };
         lines.iter().map(one).collect()

@@ -3,13 +3,13 @@
 use super::Assembly;
 use super::data::Data;
 use super::packets::pack;
-use super::text::{Line, SLOTS_OF_BASE, text};
+use super::text::{Code, Line, SLOTS_OF_BASE, text};
 use super::values::{FIRST_SCRATCH, short, whole};
 use crate::Missing;
 use ir::mods::{BoolOp, Flag, Order, Rounding, Space};
 use ir::module::{MaskRef, Symbol};
 use ir::sreg::Sreg;
-use ir::{Function, Inst, LaneReg, Op, Operand, Reg, TermKind, Ty};
+use ir::{Function, Inst, LaneReg, LocId, Op, Operand, Reg, TermKind, Ty};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -19,6 +19,8 @@ pub(super) struct Select<'a> {
     assigned: &'a FxHashMap<LaneReg, u32>,
     pub(super) data: &'a Data,
     lines: Vec<Line>,
+    /// The instruction of the IR in hand.
+    loc: LocId,
     /// The predicate in force.
     pred: u8,
     /// The predicate for ballots.
@@ -35,6 +37,7 @@ pub(super) fn select(
     assigned: &FxHashMap<LaneReg, u32>,
     (bases, scratch): (u32, Option<u32>),
     data: &Data,
+    line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<Assembly, Missing> {
     let numbered = (1u8..).zip(file).map(|(i, &reg)| (reg, i));
     let mut this = Select {
@@ -43,6 +46,7 @@ pub(super) fn select(
         assigned,
         data,
         lines: Vec::new(),
+        loc: LocId(0),
         pred: 0,
         scratch: scratch.unwrap_or(0) as u8,
         params: Vec::new(),
@@ -55,13 +59,15 @@ pub(super) fn select(
         let label = u32::try_from(i).unwrap_or(u32::MAX);
         this.lines.push(Line::Label(label, block.name.clone()));
         for inst in &block.insts {
+            this.loc = inst.loc;
             this.inst(inst)?;
         }
+        this.loc = block.term.loc;
         this.end(&block.term)?;
     }
     let used = assigned.values().max().copied().unwrap_or(0);
     let free: Vec<u32> = (used + 1..FIRST_SCRATCH - bases).collect();
-    let (code, instructions) = text(&pack(this.lines, &free));
+    let (code, instructions) = text(&pack(this.lines, &free), line);
     let mut out = format!("# kernel {}\n{params}    .text\n{code}", function.name);
     out.push_str(&data.text);
     let registers = used + bases + 64 - FIRST_SCRATCH;
@@ -70,7 +76,8 @@ pub(super) fn select(
 
 impl Select<'_> {
     pub(super) fn code(&mut self, text: String) {
-        self.lines.push(Line::Code(text, self.pred, false));
+        let code = Code { text, pred: self.pred, loc: self.loc, open: false };
+        self.lines.push(Line::Code(code));
     }
 
     pub(super) fn reg(&self, reg: LaneReg) -> u32 {

@@ -1,5 +1,6 @@
 //! Lines of assembly, with jumps as near or far as they have to be.
 
+use ir::LocId;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -8,18 +9,30 @@ pub(super) const SLOTS_OF_BASE: u32 = 16;
 /// Words that `jpnz` reaches in either direction, with a margin.
 const REACH: usize = 1000;
 
+/// An instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    /// Without its predicate.
+    pub(super) text: String,
+    pub(super) pred: u8,
+    /// The instruction of the IR that it stands for.
+    pub(super) loc: LocId,
+    /// Whether its packet goes on.
+    pub(super) open: bool,
+}
+
 /// A line.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
     Label(u32, String),
-    /// Without its predicate; whether its packet goes on.
-    Code(String, u8, bool),
+    Code(Code),
     /// To a label while the predicate has lanes.
     Jump(u8, u32),
 }
 
-/// The lines as text, and how many instructions they are.
-pub(super) fn text(lines: &[Line]) -> (String, usize) {
+/// The lines as text, and how many instructions they are; `source` is the line of the program at a
+/// place, for comments.
+pub(super) fn text(lines: &[Line], source: &dyn Fn(LocId) -> Option<String>) -> (String, usize) {
     let mut far = vec![false; lines.len()];
     loop {
         let places = places(lines, &far);
@@ -33,7 +46,7 @@ pub(super) fn text(lines: &[Line]) -> (String, usize) {
             }
         }
         if !changed {
-            return (print(lines, &far), places.end);
+            return (print(lines, &far, source), places.end);
         }
     }
 }
@@ -59,12 +72,19 @@ fn places(lines: &[Line], far: &[bool]) -> Places {
     places
 }
 
-fn print(lines: &[Line], far: &[bool]) -> String {
+fn print(lines: &[Line], far: &[bool], source: &dyn Fn(LocId) -> Option<String>) -> String {
     let mut out = String::new();
+    let mut last = LocId(0);
     for (i, (line, &far)) in lines.iter().zip(far).enumerate() {
         let _ = match line {
             Line::Label(id, name) => writeln!(out, "L{id}:    # {name}"),
-            Line::Code(text, pred, open) => {
+            Line::Code(Code { text, pred, loc, open }) => {
+                if *loc != last {
+                    last = *loc;
+                    if let Some(line) = source(*loc) {
+                        let _ = writeln!(out, "    # {line}");
+                    }
+                }
                 let guard = if *pred == 0 { String::new() } else { format!(" @p{pred}") };
                 let packet = if *open { " !0,0" } else { "" };
                 writeln!(out, "    {text}{guard}{packet}")

@@ -89,7 +89,7 @@ pub(crate) fn outcome(
     timed: bool,
 ) -> Result<usize, String> {
     let (assembly, _) =
-        prf_for(run.module, run.kernel, 32, &run.launch).map_err(|e| e.to_string())?;
+        prf_for(run.module, run.kernel, 32, &run.launch, &|_| None).map_err(|e| e.to_string())?;
     let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
     match difference(after, &on_machine(&assembly, run, timed).map_err(|e| format!("FAULT {e}"))?) {
         Some(difference) => Err(format!("WRONG {difference}")),

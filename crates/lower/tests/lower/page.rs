@@ -43,7 +43,7 @@ fn rows(predicates: u32) -> Vec<Row> {
                 .into_iter()
                 .find_map(|name| launched.get(&(file.clone(), name)));
             let made = match launch {
-                Some(launch) => prf_for(&module, id, 32, launch),
+                Some(launch) => prf_for(&module, id, 32, launch, &|_| None),
                 None => prf(&module, id, 32),
             };
             let made = made.map(|made| made.0.instructions).map_err(|e| e.to_string());

@@ -111,7 +111,7 @@ fn fits_launched(text: &str, picked: &[u32]) -> bool {
     let module = verified(text);
     let expected = alone(&module);
     same(text, &expected, picked, |predicates| {
-        prf_for(&module, FuncId(0), predicates, &LAUNCH).map(|done| done.0)
+        prf_for(&module, FuncId(0), predicates, &LAUNCH, &|_| None).map(|done| done.0)
     })
 }
 

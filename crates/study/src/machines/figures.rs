@@ -52,7 +52,8 @@ const SPILLS: [&str; 5] =
 
 impl Figures {
     /// The figures of the job's own machine.
-    pub(super) fn own(module: &Module, kernels: &[String], stats: &RunStats) -> Self {
+    pub(super) fn own(source: &Source<'_>, kernels: &[String], stats: &RunStats) -> Self {
+        let module = source.module;
         let total = stats.total();
         let mut lines: BTreeMap<String, u64> = BTreeMap::new();
         let mut instructions = 0;
@@ -62,7 +63,7 @@ impl Figures {
                 let end = block.term.issues().then_some(block.term.loc);
                 for loc in block.insts.iter().map(|inst| inst.loc).chain(end) {
                     instructions += 1;
-                    if let Some(line) = source_line(module, loc) {
+                    if let Some(line) = source.line(loc) {
                         *lines.entry(line).or_default() += 1;
                     }
                 }
@@ -178,21 +179,44 @@ fn by_line(text: &str, lines: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// File and line of the source at a place, by the line table.
-pub(super) fn source_line(module: &Module, loc: LocId) -> Option<String> {
-    let line = module.loc(loc).line.as_ref()?;
-    let file = module.files.get(line.file as usize).map_or("", String::as_str);
-    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    Some(format!("{}:{}", file.replace(' ', "_"), line.line))
+/// The lines of a kernel's source: those of the line table, else those of the program's text.
+pub(super) struct Source<'a> {
+    pub(super) module: &'a Module,
+    /// The program's file without its folder, as it stands in the figures.
+    name: String,
+    /// Where the lines of its text begin.
+    starts: Vec<usize>,
 }
 
-/// The line of the program's text at a place, from 1.
-pub(super) fn program_line(job: &Job, module: &Module, loc: LocId) -> Option<u32> {
-    if loc == LocId(0) {
-        return None;
+impl<'a> Source<'a> {
+    /// Reads the program of a job.
+    pub(super) fn new(job: &Job, module: &'a Module) -> Self {
+        let path = job.module_path();
+        let text = read_text(path, MAX_PROGRAM_BYTES).unwrap_or_default();
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let starts = std::iter::once(0).chain(ends).collect();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().replace(' ', "_");
+        Self { module, name, starts }
     }
-    let text = read_text(job.module_path(), MAX_PROGRAM_BYTES)?;
-    let start = module.loc(loc).span.start as usize;
-    let before = text.get(..start.min(text.len()))?;
-    u32::try_from(before.matches('\n').count() + 1).ok()
+
+    /// Returns file and line at a place, by the line table; the text's if there is none.
+    pub(super) fn line(&self, loc: LocId) -> Option<String> {
+        let in_text = || self.program_line(loc).map(|line| format!("{}:{line}", self.name));
+        self.table_line(loc).or_else(in_text)
+    }
+
+    /// Returns file and line at a place, by the line table.
+    pub(super) fn table_line(&self, loc: LocId) -> Option<String> {
+        let line = self.module.loc(loc).line.as_ref()?;
+        let file = self.module.files.get(line.file as usize).map_or("", String::as_str);
+        let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        Some(format!("{}:{}", file.replace(' ', "_"), line.line))
+    }
+
+    /// Returns the line of the program's text at a place, from 1.
+    pub(super) fn program_line(&self, loc: LocId) -> Option<u32> {
+        let start = self.module.loc(loc).span.start as usize;
+        let before = self.starts.partition_point(|&at| at <= start);
+        (loc != LocId(0)).then(|| u32::try_from(before).ok()).flatten()
+    }
 }

@@ -11,7 +11,7 @@ mod json;
 mod text;
 
 use ::machines::{End, Isa, LaunchMonitor};
-use ir::{LocId, Module, VerifiedModule};
+use ir::{LocId, VerifiedModule};
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, Span};
 use lab::run::{FinalBuffer, Job, Variant};
@@ -23,6 +23,7 @@ pub use json::{MACHINES_SCHEMA_NAME, MACHINES_VERSION, to_json};
 pub use text::to_text;
 
 use crate::source_texts::last_component;
+use figures::Source;
 
 /// A comparison of machines.
 #[derive(Clone, Debug)]
@@ -169,6 +170,7 @@ pub fn compare(
     if report.ends.iter().any(|end| matches!(end, End::Interrupted)) {
         return Ok(None);
     }
+    let source = Source::new(job, module);
     let mut kernels: Vec<String> = job.launch_sizes().map(|l| l.0.to_owned()).collect();
     kernels.sort_unstable();
     kernels.dedup();
@@ -177,14 +179,14 @@ pub fn compare(
         Some(End::Fault(stop) | End::Hang(stop)) if !done => {
             Outcome::Stopped { message: stop.report.message.clone() }
         }
-        _ => Outcome::Ran(Box::new(Figures::own(module, &kernels, &report.stats))),
+        _ => Outcome::Ran(Box::new(Figures::own(&source, &kernels, &report.stats))),
     };
     let mut rows = vec![MachineRow { machine: job.machine().name.to_owned(), outcome: own }];
     // What hangs here has no issues that say how long it may take elsewhere.
     let issues = if done { report.stats.total().counts.slots.issues() } else { 0 };
     let expected = Expected { buffers: &report.buffers, issues };
     for machine in machines.iter().filter(|m| m.name != job.machine().name) {
-        let Some(outcome) = on_machine(job, module, machine, &expected, monitor) else {
+        let Some(outcome) = on_machine(job, &source, machine, &expected, monitor) else {
             return Ok(None);
         };
         rows.push(MachineRow { machine: machine.name.to_owned(), outcome });
@@ -218,7 +220,7 @@ impl Expected<'_> {
 /// A job on another machine; `None` if the monitor has stopped it.
 fn on_machine(
     job: &Job,
-    module: &Module,
+    source: &Source<'_>,
     machine: &'static Isa,
     expected: &Expected<'_>,
     monitor: &mut dyn LaunchMonitor,
@@ -226,7 +228,7 @@ fn on_machine(
     let Some(backend) = Backend::find(machine.name) else {
         return Some(stopped("kernels cannot be lowered to it"));
     };
-    let programs = match programs(job, module, backend) {
+    let programs = match programs(job, source, backend) {
         Ok(programs) => programs,
         Err(outcome) => return Some(outcome),
     };
@@ -254,7 +256,8 @@ fn on_machine(
 }
 
 /// The program of each launch.
-fn programs(job: &Job, module: &Module, backend: &Backend) -> Result<Vec<Lowered>, Outcome> {
+fn programs(job: &Job, source: &Source<'_>, backend: &Backend) -> Result<Vec<Lowered>, Outcome> {
+    let module = source.module;
     let verified = VerifiedModule::new(module.clone()).map_err(|e| stopped(e.to_string()))?;
     let mut known: Vec<(_, Lowered)> = Vec::new();
     let mut programs = Vec::new();
@@ -283,13 +286,13 @@ fn programs(job: &Job, module: &Module, backend: &Backend) -> Result<Vec<Lowered
             .map(|(name, size)| ((*name).to_owned(), size.to_string()))
             .collect();
         let settings = backend.settings(&given).map_err(|e| stopped(e.to_string()))?;
-        let line = |loc: LocId| figures::source_line(module, loc);
+        let line = |loc: LocId| source.line(loc);
         let request = Request { module: &verified, kernel: id, settings: &settings, line: &line };
         let lowered = (backend.lower)(&request).map_err(|refused| Outcome::Refused {
             kernel: kernel.to_owned(),
             message: refused.to_string(),
-            line: figures::program_line(job, module, refused.loc()),
-            source: figures::source_line(module, refused.loc()),
+            line: source.program_line(refused.loc()),
+            source: source.table_line(refused.loc()),
         })?;
         known.push((launch, lowered.clone()));
         programs.push(lowered);

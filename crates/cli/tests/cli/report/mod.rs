@@ -4,6 +4,7 @@
 //! report -- --ignored`, which the build server's script runs where it can install them. Without
 //! them the test fails with a message.
 
+mod machines;
 mod webdriver;
 
 use std::path::{Path, PathBuf};
@@ -184,15 +185,20 @@ fn graph(browser: &Browser) {
 }
 
 /// Checks that on a phone only the boxes of tables scroll horizontally.
-fn phone(browser: &Browser) {
+fn fits_a_phone(browser: &Browser) {
     browser.screen(360, 740);
     let [wide, screen] = ["document.documentElement.scrollWidth", "window.innerWidth"]
         .map(|what| browser.run(&format!("return {what}")).as_u64().expect("pixels"));
     assert!(wide <= screen && screen == 360, "{wide} of {screen}");
+}
+
+/// Checks that on a phone buttons are large enough for a finger.
+fn phone(browser: &Browser) {
+    fits_a_phone(browser);
     let small = browser.run(
         "return [...document.querySelectorAll('.controls button')].filter(b => b.getBoundingClientRect().height < 40).length",
     );
-    assert_eq!(small, 0, "buttons are large enough for a finger");
+    assert_eq!(small, 0);
 }
 
 /// Returns the exit code and the error stream of a comparison of the kernel with these arguments.
