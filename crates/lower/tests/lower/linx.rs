@@ -2,7 +2,10 @@
 //! whatever inactive lanes of a push get, and under either rule of the body's region.
 
 use super::prf::{BLOCKS, THREADS, alone, words};
-use super::programs::{Kind, body, fixed, graph, graphs, kernel, programs, straight, verified};
+use super::programs::{
+    Kind, body, comparisons, fixed, graph, graphs, kernel, programs, rounds, shifts, straight,
+    verified,
+};
 use crate::bundled::{
     Buffers, Run, count_equal, difference, files, folder_of, launches, map, module, read,
 };
@@ -93,6 +96,21 @@ fn fixed_kernels() {
 #[test]
 fn straight_code() {
     straight().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn values_of_earlier_rounds_are_kept() {
+    rounds().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn both_results_of_joined_comparisons() {
+    comparisons().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn shifts_by_any_amount() {
+    shifts().iter().for_each(|text| check(text));
 }
 
 proptest! {

@@ -2,8 +2,8 @@
 
 use super::prf::{BLOCKS, THREADS, alone};
 use super::programs::{
-    body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs, straight,
-    verified,
+    body, comparisons, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs,
+    rounds, shifts, straight, verified,
 };
 use crate::bundled::Buffers;
 use ::pmask::{Config, Pmask};
@@ -165,6 +165,21 @@ fn fixed_kernels() {
 #[test]
 fn straight_code() {
     straight().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn values_of_earlier_rounds_are_kept() {
+    rounds().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn both_results_of_joined_comparisons() {
+    comparisons().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn shifts_by_any_amount() {
+    shifts().iter().for_each(|text| check(text));
 }
 
 proptest! {

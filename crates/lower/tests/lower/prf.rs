@@ -3,8 +3,8 @@
 #![allow(clippy::print_stderr, reason = "campaigns tell what they did")]
 
 use super::programs::{
-    Kind, body, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs,
-    straight, verified, work,
+    Kind, body, comparisons, fixed, graph, graphs, kernel, launched_kernel, launched_straight,
+    programs, rounds, shifts, straight, verified, work,
 };
 use ::prf::{Prf, Profile, Words};
 use ir::{FuncId, Module, VerifiedModule};
@@ -142,6 +142,21 @@ fn fixed_kernels() {
 #[test]
 fn straight_code() {
     straight().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn values_of_earlier_rounds_are_kept() {
+    rounds().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn both_results_of_joined_comparisons() {
+    comparisons().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn shifts_by_any_amount() {
+    shifts().iter().for_each(|text| check(text));
 }
 
 #[test]

@@ -305,3 +305,52 @@ pub(crate) fn fixed() -> Vec<String> {
     ];
     all.iter().map(|code| kernel(&body(code))).collect()
 }
+
+/// Kernels with values that a round of a loop has from an earlier one, because not all lanes write
+/// them in each round.
+pub(crate) fn rounds() -> Vec<String> {
+    let guarded = "  @%p %k = xor.b32 %h, %n\n";
+    let branch = "  @!%p br join\nwrite:\n  %k = xor.b32 %h, %n\njoin:\n";
+    let inner = "inner:\n  %n = add.u32 %n, 1\n  %p = setp.eq.u32 %x, 2\n  \
+                 @%p %k = add.u32 %k, %h\n  %x = add.u32 %x, 1\n  %r = setp.le.u32 %x, 3\n  \
+                 @%r br inner\nbehind:\n";
+    let kernel = |write: &str| {
+        // What is computed behind the last read of `%k` must not take its place.
+        let body = format!(
+            "  br head\nhead:\n  %n = add.u32 %n, 1\n  %h = mad.u32 %h, 1664525, 1013904223\n  \
+             %x = shr.u32 %h, 13\n  %x = and.b32 %x, 3\n  %p = setp.eq.u32 %x, 1\n{write}  \
+             %h = add.u32 %h, %k\n  %z = mul.u32 %h, 0x9e3779b1\n  %z = xor.b32 %z, %n\n  \
+             %h = xor.b32 %h, %z\n  %q = setp.lt.u32 %n, 12\n  @%q br head\nlast:\n  \
+             st.global.u32 [%at], %h\n"
+        );
+        kernel(&body).replace("  reg %s: b16\n", "  reg %s: b16\n  reg %k, %z: b32\n")
+    };
+    [guarded, branch, inner].map(kernel).into()
+}
+
+/// Kernels that store both results of comparisons that are joined with a predicate.
+pub(crate) fn comparisons() -> Vec<String> {
+    let kernel = |join: &str| {
+        let mut body = String::from("  %r = setp.lt.u32 %tid, 40\n  %n = and.b32 %tid, 7\n");
+        for cmp in ["lt", "eq", "ge"] {
+            let _ = write!(
+                body,
+                "  %p, %q = setp.{cmp}{join}.s32 %n, 3, %r\n  %x = selp.b32 1, 2, %p\n  \
+                 %y = selp.b32 4, 8, %q\n  %h = mad.u32 %h, 16, %x\n  %h = add.u32 %h, %y\n"
+            );
+        }
+        kernel(&(body + "  st.global.u32 [%at], %h\n"))
+    };
+    [".and", ".or", ".xor"].map(kernel).into()
+}
+
+/// Kernels that shift by the thread's number, which reaches 79, and by numbers of 32 bits.
+pub(crate) fn shifts() -> Vec<String> {
+    let kernel = |shift: &str| {
+        kernel(&format!(
+            "  %x = or.b32 %h, 0x80000001\n  %y = {shift} %x, %tid\n  %n = {shift} %x, %h\n  \
+             %h = mad.u32 %y, 0x9e3779b1, %n\n  st.global.u32 [%at], %h\n"
+        ))
+    };
+    ["shl.b32", "shr.u32", "shr.s32"].map(kernel).into()
+}
