@@ -8,6 +8,7 @@ use findings::report::finding_to_json;
 use findings::{Check, CheckSet, Finding, Findings, Kind, MOST_OF_A_KIND};
 use places::ApiCall;
 use simt::memory::Addr;
+use vm::Asynchrony;
 
 use crate::context::{Context, Loaded};
 use crate::event_log::Event;
@@ -19,6 +20,11 @@ const WIDTH: u32 = 32;
 /// Returns the checker of launches, if a check has to see their events.
 pub(crate) fn checker(checks: CheckSet) -> Option<Checker> {
     checks.observes().then(|| Checker::new("", checks))
+}
+
+/// The order of asynchronous steps that checks ask for, as [`checks::probe::Probe`] tells machines.
+pub(crate) fn asynchrony(checks: CheckSet) -> Option<Asynchrony> {
+    checker(checks).and_then(|checker| checker.asynchrony())
 }
 
 impl Loaded {

@@ -266,6 +266,7 @@ impl Context {
         launch.workspace = workspace;
         launch.tolerant = self.settings.faults == Faults::Warn;
         launch.guard = if self.settings.checks.has(Check::Memory) { checks::GUARD } else { 0 };
+        launch.asynchrony = crate::checks::asynchrony(self.settings.checks);
         launch.device = self.settings.device.device(module.target());
         if shape.cooperative {
             let blocks = shape.grid.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent));
@@ -358,6 +359,45 @@ mod tests {
         let mut bytes = vec![0; 256];
         context.read(out, &mut bytes).unwrap();
         (end, bytes)
+    }
+
+    /// What a thread reads of a bulk copy for which it does not wait: 7, or 0 before it is done.
+    fn read_too_early(checks: findings::CheckSet) -> u32 {
+        const TEXT: &str = "
+            .version 8.6 .target sm_90 .address_size 64
+            .visible .entry k(.param .u64 at) {
+                .reg .b32 %v, %s, %b; .reg .b64 %a;
+                .shared .align 16 .b32 words[4]; .shared .align 8 .b64 bar;
+                ld.param.u64 %a, [at];
+                mov.u32 %s, words;
+                mov.u32 %b, bar;
+                st.shared.u32 [%s], 0;
+                st.global.u32 [%a], 7;
+                mbarrier.init.shared.b64 [%b], 1;
+                fence.proxy.async;
+                mbarrier.arrive.expect_tx.shared::cta.b64 _, [%b], 16;
+                cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s], [%a], 16, [%b];
+                ld.shared.u32 %v, [%s];
+                st.global.u32 [%a+16], %v;
+                ret;
+            }";
+        let module = Module::load("t", TEXT).unwrap();
+        let mut context = Context::new(Settings { checks, ..Settings::default() });
+        let at = context.allocate("words", 32).unwrap();
+        let id = context.load(&module).unwrap();
+        let shape =
+            Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false, cluster: None };
+        let kernel = module.kernel("k").unwrap();
+        context.launch(id, kernel, shape, &at.0.to_le_bytes()).unwrap();
+        let mut word = [0; 4];
+        context.read(at.wrapping_add(16), &mut word).unwrap();
+        u32::from_le_bytes(word)
+    }
+
+    #[test]
+    fn asynchronous_steps_are_late_where_events_are_checked() {
+        assert_eq!(read_too_early(findings::CheckSet::default()), 7);
+        assert_eq!(read_too_early(findings::CheckSet::parse("race").unwrap()), 0);
     }
 
     #[test]
