@@ -392,6 +392,12 @@ pub(crate) struct MachineOptions {
     /// pmask: conformance level
     #[arg(long, value_name = "m1|m2")]
     pub(crate) level: Option<String>,
+    /// ptx, ir: when steps of asynchronous operations are done
+    #[arg(long = "async", value_name = "early|late|random:SEED")]
+    pub(crate) asynchrony: Option<String>,
+    /// ptx, ir: blocks of a cluster along x, y, z
+    #[arg(long, value_name = "X,Y,Z")]
+    pub(crate) cluster: Option<String>,
     /// pmask: whether PMASK exists
     #[arg(long, value_name = "on|off")]
     pub(crate) pmask: Option<String>,
@@ -474,6 +480,8 @@ impl MachineOptions {
     /// The options that were given: the command line's name, the machine's, the value.
     pub(crate) fn given(&self) -> Vec<(&'static str, String, String)> {
         let named = [
+            ("async", &self.asynchrony),
+            ("cluster", &self.cluster),
             ("banks", &self.banks),
             ("level", &self.level),
             ("pmask", &self.pmask),
@@ -529,13 +537,24 @@ pub(crate) struct Target {
     /// An option of the machine by name, in every row; repeat it for more
     #[arg(long = "option", value_name = "NAME=VALUE")]
     pub(crate) options: Vec<String>,
+    /// When steps of asynchronous operations are done, in every row
+    #[arg(long = "async", value_name = "early|late|random:SEED")]
+    pub(crate) asynchrony: Option<String>,
+    /// Blocks of a cluster along x, y, z, in every row
+    #[arg(long, value_name = "X,Y,Z")]
+    pub(crate) cluster: Option<String>,
 }
 
 impl Target {
     /// The same as `run` takes it.
     pub(crate) fn as_run(&self) -> Run {
-        let options = self.options.clone();
-        Run::of(&self.subject, MachineOptions { options, ..MachineOptions::default() })
+        let machine = MachineOptions {
+            options: self.options.clone(),
+            asynchrony: self.asynchrony.clone(),
+            cluster: self.cluster.clone(),
+            ..MachineOptions::default()
+        };
+        Run::of(&self.subject, machine)
     }
 }
 

@@ -123,6 +123,8 @@ impl Recording {
             ("--conventions", subject.isa.conventions.as_deref()),
             ("--limits-of", subject.isa.limits_of.as_deref()),
             ("--order", target.order.as_deref()),
+            ("--async", target.asynchrony.as_deref()),
+            ("--cluster", target.cluster.as_deref()),
             ("--mechanism", mechanism),
             ("--warp-size", warp_size),
         ];
