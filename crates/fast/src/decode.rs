@@ -150,7 +150,7 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         | Op::MbarComplete
         | Op::MbarTest
         | Op::MbarTry => Some("it has barriers in memory"),
-        Op::BulkCopy | Op::BulkCommit | Op::BulkWait => Some("it has bulk copies"),
+        Op::BulkCopy | Op::TensorCopy | Op::BulkCommit | Op::BulkWait => Some("it has bulk copies"),
         Op::StAsync | Op::RedAsync => Some("it has asynchronous stores"),
         Op::ClusterArrive | Op::ClusterWait => Some("it has barriers of clusters"),
         op if is_of_warp_group(op) => Some("it has products of warp groups"),

@@ -307,6 +307,7 @@ ops! {
     MbarTry "mbartry" Memory [P] [Addr, B64] (NONE) {Space Order Scope} {} {Parity}
         "As `mbartest`, and waits for the phase before it gives up.";
     BulkCopy "bulkcopy" Memory [] [Addr, B64, B32, opt B64, opt B32] (TySet::of(&[Ty::B8]).or(INT).or(FLOAT).or(BITS32)) {AtomOp} {Bulk} {Multicast Masked} "Copies, or combines, asynchronously: where to, where from, bytes, the barrier in shared memory whose phase expects them, the CTAs of a multicast or the bytes of a mask.";
+    TensorCopy "tensorcopy" Memory [] [Addr, B64, B64, many B32] (NONE) {AtomOp} {Bulk Tensor} {Multicast} "Copies a part of a tensor, or combines it, asynchronously: where in shared memory, the tensor map, the barrier in shared memory (0 for a store), the coordinates, the offsets of a load in im2col mode, the CTAs of a multicast.";
     BulkCommit "bulkcommit" Memory [] [] (NONE) {} {} {}
         "Makes a group of the thread's bulk copies since the last one.";
     BulkWait "bulkwait" Memory [] [Imm] (NONE) {} {} {Read}

@@ -124,7 +124,8 @@ fn operation<const N: usize>(
     Ok(Some(Operation { issuer, number: 0, generic: false, transfers, completion }))
 }
 
-type Barriers = SmallVec<[(usize, u64, u32); 2]>;
+/// Barriers by slot and offset, and the bytes that complete at each.
+pub(crate) type Barriers = SmallVec<[(usize, u64, u32); 2]>;
 
 /// The destinations and barriers of a multicast: the same offsets in each CTA of the mask.
 fn multicast<const N: usize>(
@@ -134,28 +135,35 @@ fn multicast<const N: usize>(
     (target, barrier): (Location, u64),
     bytes: u64,
 ) -> Result<(SmallVec<[Location; 2]>, Barriers), Cause> {
+    let Location::Shared { offset, .. } = target else { return Ok(Default::default()) };
+    let slots = ranks_of(state, cta, mask)?;
+    let targets = slots.iter().map(|&slot| Location::Shared { slot, offset }).collect();
+    Ok((targets, slots.iter().map(|&slot| (slot, barrier, bytes as u32)).collect()))
+}
+
+/// The slots of the CTAs of a multicast.
+pub(crate) fn ranks_of<const N: usize>(
+    state: &State<N>,
+    cta: &Cta<N>,
+    mask: u16,
+) -> Result<SmallVec<[usize; 2]>, Cause> {
     let (size, place) = (cta.place.size, cta.place);
     if u32::from(mask) >> size != 0 {
         return Err(BulkMisuse::Multicast { mask: mask.into(), size }.into());
     }
-    let Location::Shared { offset, .. } = target else { return Ok(Default::default()) };
-    let ranks = (0..size).filter(|rank| mask >> rank & 1 != 0);
-    let mut out: (SmallVec<[Location; 2]>, Barriers) = Default::default();
-    for rank in ranks {
+    let slot_of = |rank: u32| {
         let slot = place.first_slot + rank as usize;
-        if state.resident[slot].is_none() {
-            let address = u64::from(rank) << 24 | offset;
-            let misuse = crate::cluster::ClusterMisuse::Exited { rank: rank.into() };
-            return Err(Cause::ClusterAddress { address, misuse });
+        if state.resident[slot].is_some() {
+            return Ok(slot);
         }
-        out.0.push(Location::Shared { slot, offset });
-        out.1.push((slot, barrier, bytes as u32));
-    }
-    Ok(out)
+        let misuse = crate::cluster::ClusterMisuse::Exited { rank: rank.into() };
+        Err(Cause::ClusterAddress { address: u64::from(rank) << 24, misuse })
+    };
+    (0..size).filter(|rank| mask >> rank & 1 != 0).map(slot_of).collect()
 }
 
 /// The place of bytes at an address of a space, if they can be accessed.
-fn located<const N: usize>(
+pub(crate) fn located<const N: usize>(
     state: &State<N>,
     (cta, thread): (&Cta<N>, usize),
     (space, address, reach): (Space, u64, bool),

@@ -136,6 +136,9 @@ pub enum Cause {
     /// A bulk copy that the PTX ISA leaves undefined.
     #[error("a bulk copy: {0}")]
     Bulk(#[from] crate::bulk::BulkMisuse),
+    /// A tensor copy that cannot be done.
+    #[error("a tensor copy: {0}")]
+    Tensor(#[from] crate::tensor::TensorMisuse),
     /// `free` of an address that `malloc` did not return, or that was freed before.
     #[error("free of {address:#x}: {why}")]
     BadFree {
@@ -189,6 +192,7 @@ impl IsCause for Cause {
             Self::ClusterAddress { .. } => "cluster-address",
             Self::ClusterBarrier { .. } => "cluster-barrier",
             Self::Bulk(_) => "bulk-copy",
+            Self::Tensor(_) => "tensor-copy",
             Self::BadFree { .. } => "bad-free",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",

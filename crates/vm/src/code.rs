@@ -6,7 +6,7 @@
 
 use crate::matrix::Matrix;
 use compute::Computation;
-use ir::mods::{AtomOp, Barrier, Bulk, Order, Proxy, Scope, Shuffle, Space, Vote};
+use ir::mods::{AtomOp, Barrier, Bulk, Order, Proxy, Scope, Shuffle, Space, TensorMode, Vote};
 use ir::module::MaskTest;
 use ir::{LocId, Op, Origin, Sreg, Ty};
 use simt::Pc;
@@ -122,6 +122,35 @@ pub(crate) struct BulkOp {
     pub(crate) multicast: bool,
     /// The operation and type with which elements are combined.
     pub(crate) combine: Option<(AtomOp, Ty)>,
+}
+
+/// A tensor copy.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorOp {
+    /// [`Bulk::Load`] or [`Bulk::Store`].
+    pub(crate) kind: Bulk,
+    pub(crate) mode: TensorMode,
+    pub(crate) shared: Src,
+    /// Bytes added to the address in shared memory.
+    pub(crate) offset: i64,
+    /// The generic address of the tensor map.
+    pub(crate) map: Src,
+    pub(crate) barrier: Option<Src>,
+    /// Coordinates from the innermost dimension on.
+    pub(crate) at: SmallVec<[Src; 5]>,
+    /// Offsets along W, H, D.
+    pub(crate) offsets: SmallVec<[Src; 3]>,
+    /// The CTAs of a multicast.
+    pub(crate) mask: Option<Src>,
+    pub(crate) combine: Option<AtomOp>,
+}
+
+impl TensorOp {
+    /// What it reads.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = Src> + '_ {
+        let rest = self.at.iter().chain(&self.offsets).copied();
+        [self.shared, self.map].into_iter().chain(self.barrier).chain(self.mask).chain(rest)
+    }
 }
 
 /// An asynchronous store of `mem.values`, or a reduction, in the shared memory of the cluster.
@@ -249,6 +278,7 @@ pub(crate) enum Exec {
     Copy(CopyOp),
     Mbarrier(MbarrierOp),
     Bulk(BulkOp),
+    Tensor(TensorOp),
     BulkCommit,
     BulkWait {
         pending: u64,
@@ -433,6 +463,7 @@ impl Code {
             | Exec::Copy(_)
             | Exec::Mbarrier(_)
             | Exec::Bulk(_)
+            | Exec::Tensor(_)
             | Exec::BulkCommit
             | Exec::BulkWait { .. }
             | Exec::AsyncStore(_)

@@ -510,6 +510,7 @@ fn execute<const N: usize, O: Observer<N>>(
         | Exec::Alloca { .. } => crate::access::execute(state, now, code, observer),
         Exec::Mbarrier(op) => crate::mbarrier::execute(program, state, now, op, releases, observer),
         Exec::Bulk(op) => crate::bulk::copy(state, now, op),
+        Exec::Tensor(op) => crate::tensor::copy(state, now, op),
         Exec::BulkCommit => crate::bulk::commit(state, now),
         &Exec::BulkWait { pending, reads } => crate::bulk::wait(state, now, (pending, reads)),
         Exec::AsyncStore(op) => crate::bulk::store(state, now, op),

@@ -42,6 +42,7 @@ mod spin;
 mod sreg;
 mod state;
 mod system;
+mod tensor;
 mod tolerated;
 mod warp_group;
 mod watch;
@@ -78,5 +79,6 @@ pub use schedule::{
 pub use shared::SharedLayout;
 pub use simt::counts::Counts;
 pub use state::{Setup, State};
+pub use tensor::TensorMisuse;
 pub use tolerated::Tolerated;
 pub use watch::quiet_rounds;

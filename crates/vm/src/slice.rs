@@ -126,6 +126,7 @@ impl Slice {
                 let all = [op.to, op.from, op.bytes].into_iter().chain(op.barrier).chain(op.mask);
                 self.add_sources(code, &all.collect::<Vec<_>>())
             }
+            Exec::Tensor(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
             Exec::AsyncStore(op) => {
                 self.add_sources(code, [&op.barrier]);
                 self.add_access(code, &op.mem)

@@ -14,7 +14,7 @@ pub use simt::arith::int::PermuteMode;
 pub use simt::observe::{Order, Scope, Space};
 pub use values::{
     AtomOp, Barrier, BoolOp, Bulk, Cmp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes,
-    Precision, Proxy, Rounding, Shuffle, TestP, Vote,
+    Precision, Proxy, Rounding, Shuffle, TensorMode, TestP, Vote,
 };
 
 macro_rules! modifiers {
@@ -87,6 +87,7 @@ modifiers! {
     Vote "VOTE" vote: Vote "a vote such as `.all`";
     Barrier "BARRIER" barrier: Barrier "what the barrier does";
     Bulk "BULK" bulk: Bulk "from where to where it copies";
+    Tensor "TENSOR" tensor: TensorMode "how a tensor copy takes elements from the tensor";
     Prmt "PICK" prmt: PermuteMode "a byte-selection mode";
     TestP "PROPERTY" testp: TestP "a property such as `.finite`";
     AtomOp "OP" atom: AtomOp "an operation such as `.add`";

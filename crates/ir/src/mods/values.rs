@@ -149,6 +149,13 @@ word_enums! {
         /// From shared to global memory, in a group.
         Store "store",
     }
+    /// Which elements of a tensor a copy moves.
+    pub enum TensorMode {
+        /// A box.
+        Tile "tile",
+        /// Columns of pixels.
+        Im2col "im2col",
+    }
     /// The proxies whose accesses a fence orders against generic ones.
     pub enum Proxy {
         /// Other addresses of the same memory.

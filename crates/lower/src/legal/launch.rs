@@ -202,6 +202,7 @@ impl<'a> Stage<'a> {
             | Op::MbarTest
             | Op::MbarTry
             | Op::BulkCopy
+            | Op::TensorCopy
             | Op::BulkCommit
             | Op::BulkWait
             | Op::StAsync

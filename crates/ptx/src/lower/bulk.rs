@@ -12,7 +12,11 @@ use crate::spelling::{Kind, Spelled};
 
 impl Body<'_, '_> {
     /// The base, in 64 bits, and offset of an address in a space.
-    fn bulk_place(&mut self, operand: &Operand, space: IrSpace) -> Lowering<(ir::Operand, i64)> {
+    pub(super) fn bulk_place(
+        &mut self,
+        operand: &Operand,
+        space: IrSpace,
+    ) -> Lowering<(ir::Operand, i64)> {
         let Address::Memory { base, offset, space: found } = self.address(operand)? else {
             let message = "asynchronous operations work on `.global` and `.shared`";
             return self.cx.error("ptx::space", message, operand.span, "a parameter is in neither");
@@ -25,7 +29,11 @@ impl Body<'_, '_> {
     }
 
     /// The same as one operand.
-    fn bulk_address(&mut self, operand: &Operand, space: IrSpace) -> Lowering<ir::Operand> {
+    pub(super) fn bulk_address(
+        &mut self,
+        operand: &Operand,
+        space: IrSpace,
+    ) -> Lowering<ir::Operand> {
         let (base, offset) = self.bulk_place(operand, space)?;
         Ok(match base {
             _ if offset == 0 => base,
@@ -113,7 +121,7 @@ impl Body<'_, '_> {
     }
 
     /// A value of 16 bits in 32 bits.
-    fn word_of_half(&mut self, value: ir::Operand) -> ir::Operand {
+    pub(super) fn word_of_half(&mut self, value: ir::Operand) -> ir::Operand {
         let ir::Operand::Reg(Reg::Lane(reg)) = value else { return value };
         if self.code.reg_ty(reg) != ir::RegTy::B16 {
             return value;

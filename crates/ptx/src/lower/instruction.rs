@@ -87,6 +87,7 @@ impl Body<'_, '_> {
             Special::Policy => self.cache_policy_of(s, i),
             Special::Mbarrier => self.mbarrier(s, i),
             Special::Bulk => self.bulk(s, i),
+            Special::Tensor => self.tensor(s, i),
             Special::AsyncStore => self.async_store(s, i),
             Special::ProxyFence => self.proxy_fence(s, i),
             Special::Video => self.video(s, i),

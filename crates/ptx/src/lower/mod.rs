@@ -37,6 +37,7 @@ mod params;
 mod policy;
 mod spilled;
 mod symbols;
+mod tensor;
 mod variable;
 mod video;
 mod wgmma;

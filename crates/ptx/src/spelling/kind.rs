@@ -281,6 +281,14 @@ kinds! {
     ClusterWait "`.wait`" { "wait" }
     /// Bulk copies.
     Bulk "`.bulk`" { "bulk" }
+    /// A part of a tensor.
+    Tensor "`.tensor`" { "tensor" }
+    /// Dimensions of a tensor.
+    TensorRank "`.1d` to `.5d`" { "1d" "2d" "3d" "4d" "5d" }
+    /// How a tensor copy reads the tensor.
+    TensorLoad "`.tile` or `.im2col`" { "tile" "im2col" }
+    /// How a tensor copy writes the tensor.
+    TensorStore "`.tile` or `.im2col_no_offs`" { "tile" "im2col_no_offs" }
     /// Completion by bytes at a barrier in memory.
     Transactions "`.mbarrier::complete_tx::bytes`" { "mbarrier::complete_tx::bytes" }
     /// Completion in a group of bulk copies.

@@ -180,6 +180,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             }
             return Some(out);
         }
+        Target::Special(Special::Tensor) => return Some(tensor(s)),
         Target::Special(Special::AsyncStore) => {
             return Some(format!("[%b32_0], {}, [%b32_1]", vector(s, 0)));
         }
@@ -286,15 +287,44 @@ fn word_choices(form: &Form) -> Vec<Vec<&'static str>> {
     out
 }
 
+/// Operands of a tensor copy.
+fn tensor(s: &Spelled) -> String {
+    let rank = s.word(Kind::TensorRank).map_or(1, |word| usize::from(word.as_bytes()[0] - b'0'));
+    let numbered = |name: &str, count: usize| {
+        let all: Vec<String> = (0..count).map(|i| format!("%{name}_{}", i % 3)).collect();
+        format!("{{{}}}", all.join(", "))
+    };
+    let at = format!("[%b64_0, {}]", numbered("b32", rank));
+    let (store, prefetch) = (s.has(Kind::BulkGroup), s.has(Kind::Prefetch));
+    let mut out = match () {
+        () if store => format!("{at}, [%b32_0]"),
+        () if prefetch => at,
+        () => format!("[%b32_0], {at}, [%b32_1]"),
+    };
+    if s.word(Kind::TensorLoad) == Some("im2col") {
+        let _ = write!(out, ", {}", numbered("b16", rank - 2));
+    }
+    if s.has(Kind::Multicast) {
+        out.push_str(", %b16_0");
+    }
+    out
+}
+
 /// Brings words of a bulk copy into the order in which they are written: where to, where from.
 fn sort_spaces(words: &mut [(&str, Option<Type>)]) {
     let stores = words.iter().any(|(word, _)| *word == "bulk_group");
+    let tensor = words.iter().any(|(word, _)| *word == "tensor");
     words.sort_by_key(|(word, ty)| match *word {
-        "reduce" | "async" | "bulk" => 0,
+        "reduce" | "async" | "bulk" | "prefetch" | "tensor" => 0,
+        "1d" | "2d" | "3d" | "4d" | "5d" => 0,
         "global" if stores => 1,
         "shared::cluster" => 1,
         "shared::cta" => 2,
+        "L2" => 3,
         "global" => 3,
+        "tile" | "im2col" | "im2col_no_offs" => 5,
+        "bulk_group" | "mbarrier::complete_tx::bytes" if tensor => 6,
+        "multicast::cluster" if tensor => 7,
         _ => 4 + u32::from(ty.is_some()),
     });
 }
@@ -308,7 +338,7 @@ pub fn instructions() -> Vec<(&'static Form, String)> {
             for words in word_choices(form) {
                 let mut all: Vec<(&str, Option<Type>)> = words.iter().map(|w| (*w, None)).collect();
                 all.extend(types.iter().map(|t| (t.word(), Some(*t))));
-                if matches!(form.target, Target::Special(Special::Bulk)) {
+                if matches!(form.target, Target::Special(Special::Bulk | Special::Tensor)) {
                     sort_spaces(&mut all);
                 }
                 let Ok(spelled) = spell(&[form], &all) else { continue };

@@ -3,7 +3,7 @@
 use super::cta::{Bits, CtaBits};
 use super::origins::{Decides, MOST, Origin, OriginId};
 use super::{At, Definedness, ones};
-use crate::code::{AtomicOp, BulkOp, CopyOp, MemOp, Src};
+use crate::code::{AtomicOp, BulkOp, CopyOp, MemOp, Src, TensorOp};
 use crate::system::printed;
 use compute::space_of;
 use ir::mods::{Bulk, Space};
@@ -187,6 +187,46 @@ impl Definedness {
                             false => {
                                 let slot = place.first_slot + rank as usize;
                                 self.define_in(at, slot, to & 0xff_ffff, len);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A tensor copy makes its destination defined.
+    pub(super) fn tensor<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &TensorOp,
+    ) {
+        for src in op.sources() {
+            self.decide(bits, at, src, Decides::Address);
+        }
+        let place = at.cta.place;
+        for thread in at.threads() {
+            let Ok(plan) = crate::tensor::plan(at.state, at.cta, (at.group, thread), op) else {
+                continue;
+            };
+            let mask = op.mask.map(|mask| at.value(mask, thread));
+            for run in plan.runs {
+                match (op.kind, mask) {
+                    (Bulk::Store, _) => {
+                        run.global.into_iter().for_each(|to| self.memory.define(to, run.bytes));
+                    }
+                    (_, None) => {
+                        let to = crate::access::generic_address(Space::Shared, run.shared);
+                        self.define_bytes(bits, at, to, run.bytes);
+                    }
+                    (_, Some(mask)) => {
+                        for rank in (0..place.size).filter(|rank| mask >> rank & 1 != 0) {
+                            let (slot, to) =
+                                (place.first_slot + rank as usize, run.shared & 0xff_ffff);
+                            match rank == place.rank {
+                                true => bits.shared.define(to, run.bytes),
+                                false => self.define_in(at, slot, to, run.bytes),
                             }
                         }
                     }

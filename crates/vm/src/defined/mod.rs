@@ -264,6 +264,7 @@ impl Definedness {
                 self.define_remote(at, &op.mem, u64::from(op.mem.size * op.elements));
             }
             Exec::Bulk(op) => self.bulk(bits, at, op),
+            Exec::Tensor(op) => self.tensor(bits, at, op),
             Exec::AsyncStore(op) => {
                 self.decide(bits, at, op.mem.addr, Decides::Address);
                 self.decide(bits, at, op.barrier, Decides::Address);

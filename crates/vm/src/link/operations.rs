@@ -4,11 +4,11 @@ use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
     AsyncStore, AtomicOp, BulkOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc,
-    MaskOp, MaskSrc, MbarrierKind, MbarrierOp, MemOp, Src, WarpGroupOp,
+    MaskOp, MaskSrc, MbarrierKind, MbarrierOp, MemOp, Src, TensorOp, WarpGroupOp,
 };
 use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
-use ir::mods::{Bulk, Flag, MatrixLayout, Order, Scope, Space};
+use ir::mods::{Bulk, Flag, MatrixLayout, Order, Scope, Space, TensorMode};
 use ir::module::{MaskRef, TermKind};
 use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
 use simt::Pc;
@@ -125,6 +125,7 @@ impl Frame<'_> {
             | Op::MbarTest
             | Op::MbarTry => return self.mbarrier(inst).map(Exec::Mbarrier),
             Op::BulkCopy => return self.bulk(inst).map(Exec::Bulk),
+            Op::TensorCopy => return self.tensor(inst).map(Exec::Tensor),
             Op::BulkCommit => return Ok(Exec::BulkCommit),
             Op::BulkWait => {
                 let pending = u64::from(self.immediate(inst, 0)?);
@@ -245,6 +246,33 @@ impl Frame<'_> {
             mask,
             multicast: flags.has(Flag::Multicast),
             combine,
+        })
+    }
+
+    fn tensor(&mut self, inst: &Inst) -> Linked<TensorOp> {
+        let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
+        let kind = inst.mods.bulk.filter(|kind| *kind != Bulk::Send).ok_or_else(unsupported)?;
+        let mode = inst.mods.tensor.ok_or_else(unsupported)?;
+        let load = kind == Bulk::Load;
+        let multicast = load && inst.mods.flags.has(Flag::Multicast);
+        let end = inst.operands.len() - usize::from(multicast);
+        let given = end.saturating_sub(3);
+        // A load in im2col mode has two offsets fewer than coordinates.
+        let rank = if load && mode == TensorMode::Im2col { (given + 2) / 2 } else { given };
+        if !(1..=5).contains(&rank) {
+            return Err(unsupported());
+        }
+        Ok(TensorOp {
+            kind,
+            mode,
+            shared: self.operand(inst, 0)?,
+            offset: inst.offset,
+            map: self.operand(inst, 1)?,
+            barrier: if load { Some(self.operand(inst, 2)?) } else { None },
+            at: (3..3 + rank).map(|i| self.operand(inst, i)).collect::<Linked<_>>()?,
+            offsets: (3 + rank..end).map(|i| self.operand(inst, i)).collect::<Linked<_>>()?,
+            mask: if multicast { Some(self.operand(inst, end)?) } else { None },
+            combine: inst.mods.atom,
         })
     }
 

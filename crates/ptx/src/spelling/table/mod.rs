@@ -18,6 +18,7 @@ mod moves;
 mod multimem;
 mod rules;
 mod sets;
+mod tensor;
 mod video;
 mod warp;
 mod wgmma;
@@ -99,6 +100,8 @@ pub enum Special {
     Mbarrier,
     /// Bulk copies.
     Bulk,
+    /// Tensor copies.
+    Tensor,
     /// `st.async` and `red.async`
     AsyncStore,
     /// Fences between proxies.
@@ -312,6 +315,7 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
         multimem::ROWS,
         mbarrier::ROWS,
         bulk::ROWS,
+        tensor::ROWS,
         warp::ROWS,
         matrix::ROWS,
         wgmma::ROWS,

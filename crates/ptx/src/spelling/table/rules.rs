@@ -92,6 +92,14 @@ pub(super) fn reducible_in_memory(s: &Spelled) -> bool {
     combinable(s) && !gives && !acquires
 }
 
+/// Dimensions that a tensor copy may have, and the operation of one that combines.
+pub(super) fn tensor_rank(s: &Spelled) -> bool {
+    let mode = s.word(Kind::TensorLoad).or(s.word(Kind::TensorStore));
+    let flat = matches!(s.word(Kind::TensorRank), Some("1d" | "2d"));
+    let combines = !matches!(s.word(Kind::Ir(IrKind::AtomOp)), Some("exch" | "cas"));
+    combines && !(flat && matches!(mode, Some("im2col" | "im2col_no_offs")))
+}
+
 /// Operations of bulk reductions that go with the type.
 pub(super) fn bulk_reducible(s: &Spelled) -> bool {
     let half = matches!(s.ty(), F16 | Bf16);

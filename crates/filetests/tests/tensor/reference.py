@@ -1,0 +1,305 @@
+"""Writes the tests of tensor copies with their expected results.
+
+The reference reads the PTX ISA, "Tensors" and its figures of swizzles, one element after the other;
+it takes nothing from the engine but the layout of a tensor map. Run it in this folder.
+"""
+
+import itertools
+import struct
+
+# Numbers of units of 16 bytes in lines of 128 bytes: the figures of the swizzle modes.
+PATTERNS = {
+    0: [[0, 1, 2, 3, 4, 5, 6, 7]],
+    1: [[0, 1, 2, 3, 4, 5, 6, 7], [1, 0, 3, 2, 5, 4, 7, 6]],
+    2: [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [1, 0, 3, 2, 5, 4, 7, 6],
+        [2, 3, 0, 1, 6, 7, 4, 5],
+        [3, 2, 1, 0, 7, 6, 5, 4],
+    ],
+    3: [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [1, 0, 3, 2, 5, 4, 7, 6],
+        [2, 3, 0, 1, 6, 7, 4, 5],
+        [3, 2, 1, 0, 7, 6, 5, 4],
+        [4, 5, 6, 7, 0, 1, 2, 3],
+        [5, 4, 7, 6, 1, 0, 3, 2],
+        [6, 7, 4, 5, 2, 3, 0, 1],
+        [7, 6, 5, 4, 3, 2, 1, 0],
+    ],
+}
+SPANS = {0: 32, 1: 32, 2: 64, 3: 128}
+NAMES = {0: "none", 1: "32b", 2: "64b", 3: "128b"}
+# CUtensorMapDataType: number, bytes, and the NaN of elements out of bounds.
+TYPES = {
+    "u8": (0, 1, None),
+    "u16": (1, 2, None),
+    "f16": (6, 2, 0x7FFF),
+    "f32": (7, 4, 0x7FFFFFFF),
+    "f64": (8, 8, 0x7FFFFFFFFFFFFFFF),
+}
+
+
+def iota(words):
+    return bytearray(b"".join(struct.pack("<I", i) for i in range(words)))
+
+
+def encoded(t):
+    out = bytearray(128)
+    out[0:4] = b"STM1"
+    out[4] = 1 if "pixels" in t else 0
+    out[5] = t["rank"] - 1
+    out[6] = TYPES[t["type"]][0]
+    out[8] = t["swizzle"]
+    out[10] = int(t["nan"])
+    for i in range(5):
+        extent = t["extents"][i] if i < t["rank"] else 1
+        out[24 + 4 * i : 28 + 4 * i] = struct.pack("<I", extent - 1)
+        out[44 + i] = (t["steps"][i] if i < t["rank"] else 1) - 1
+    for i, stride in enumerate(t["strides"]):
+        out[64 + 8 * i : 72 + 8 * i] = struct.pack("<Q", stride)
+    if "pixels" in t:
+        for i in range(3):
+            lower = t["lower"][i] if i < t["rank"] - 2 else 0
+            upper = t["upper"][i] if i < t["rank"] - 2 else 0
+            out[96 + 2 * i : 98 + 2 * i] = struct.pack("<h", lower)
+            out[102 + 2 * i : 104 + 2 * i] = struct.pack("<h", upper)
+        out[108:112] = struct.pack("<HH", t["channels"] - 1, t["pixels"] - 1)
+    else:
+        for i in range(t["rank"]):
+            out[96 + i] = t["box"][i] - 1
+    return struct.unpack("<32I", out)
+
+
+def lines(t):
+    """Coordinates of the first element of each line of shared memory, in order."""
+    if "pixels" not in t:
+        outer = [range(0, n, s) for n, s in zip(t["box"][1:], t["steps"][1:])]
+        for index in itertools.product(*reversed(outer)):
+            yield [t["at"][0]] + [c + i for c, i in zip(t["at"][1:], reversed(index))]
+        return
+    # The base of a filter goes through the bounding box of pixels, W first, then the images.
+    images = range(t["at"][-1], t["extents"][-1] + t["pixels"])
+    ranges = [
+        range(low, extent + high, step)
+        for low, high, extent, step in zip(t["lower"], t["upper"], t["extents"][1:], t["steps"][1:])
+    ]
+    bases = (
+        (*reversed(pixel), image)
+        for image in images
+        for pixel in itertools.product(*reversed(ranges))
+    )
+    bases = itertools.dropwhile(lambda base: list(base) != t["at"][1:], bases)
+    for base in itertools.islice(bases, t["pixels"]):
+        yield [t["at"][0]] + [c + o for c, o in zip(base, t["offsets"])] + [base[-1]]
+
+
+def elements(t):
+    """(byte in shared memory, byte in global memory or None) of each element."""
+    size = TYPES[t["type"]][1]
+    inner = t["channels"] if "pixels" in t else t["box"][0]
+    pattern = PATTERNS[t["swizzle"]]
+    for number, first in enumerate(lines(t)):
+        for k in range(inner):
+            at = [first[0] + k] + first[1:]
+            linear = number * inner * size + k * size
+            row, unit = linear // 128, linear // 16 % 8
+            shared = row * 128 + pattern[row % len(pattern)][unit] * 16 + linear % 16
+            inside = all(0 <= c < n for c, n in zip(at, t["extents"]))
+            outer = sum(c * s for c, s in zip(at[1:], t["strides"]))
+            yield shared, at[0] * size + outer if inside else None
+
+
+def load(t, memory):
+    size, nan = TYPES[t["type"]][1:]
+    found = list(elements(t))
+    out = bytearray(len(found) * size)
+    for shared, place in found:
+        fill = (nan if t["nan"] else 0).to_bytes(size, "little")
+        out[shared : shared + size] = fill if place is None else memory[place : place + size]
+    return out
+
+
+def store(t, memory, combine):
+    size = TYPES[t["type"]][1]
+    found = list(elements(t))
+    source = iota(len(found) * size // 4)
+    for i in range(0, len(source), 4):
+        source[i : i + 4] = struct.pack("<I", i // 4 + 1000)
+    for shared, place in found:
+        if place is None:
+            continue
+        new = source[shared : shared + size]
+        if combine:
+            old = int.from_bytes(memory[place : place + size], "little")
+            new = (int.from_bytes(new, "little") + old).to_bytes(size, "little")
+        memory[place : place + size] = new
+    return memory
+
+
+def words(data):
+    return ", ".join(str(w[0]) for w in struct.iter_unpack("<I", bytes(data)))
+
+
+LOAD = """  mbarrier.init.shared.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {bytes};
+  cp.async.bulk.tensor.{rank}d.shared::cluster.global{mode}.mbarrier::complete_tx::bytes [%r3], [%rd2, {{{at}}}], [%r2]{offsets};
+READY:
+  bar.sync 0;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
+  @!%p1 bra WAIT;
+COPY:
+  setp.ge.u32 %p2, %r1, {words};
+  @%p2 bra END;
+  shl.b32 %r5, %r1, 2;
+  add.u32 %r6, %r3, %r5;
+  ld.shared.u32 %r7, [%r6];
+  cvt.u64.u32 %rd3, %r5;
+  add.u64 %rd3, %rd1, %rd3;
+  st.global.u32 [%rd3], %r7;
+  add.u32 %r1, %r1, 32;
+  bra COPY;
+"""
+STORE = """READY:
+  setp.ge.u32 %p2, %r1, {words};
+  @%p2 bra MOVE;
+  shl.b32 %r5, %r1, 2;
+  add.u32 %r6, %r3, %r5;
+  add.u32 %r7, %r1, 1000;
+  st.shared.u32 [%r6], %r7;
+  add.u32 %r1, %r1, 32;
+  bra READY;
+MOVE:
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @!%p0 bra END;
+  cp{reduce}.async.bulk.tensor.{rank}d.global.shared::cta{op}{mode}.bulk_group [%rd2, {{{at}}}], [%r3];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+"""
+KERNEL = """// {title}
+// `reference.py` computed the result.
+//: run: --grid 1 --block 32 --option async={order} --arg map=u32[32]:[{map}] --arg data={data} --arg out=u32[{outs}]
+//: expect: {what} = [{expected}]
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 map, .param .u64 data, .param .u64 out)
+{{
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<6>;
+  .reg .pred %p<4>;
+  .shared .align 1024 .b8 buffer[{bytes}];
+  .shared .align 8 .b64 bar;
+  ld.param.u64 %rd2, [map];
+  ld.param.u64 %rd0, [data];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, bar;
+  mov.u32 %r3, buffer;
+  setp.eq.u32 %p0, %r1, 0;
+  @!%p0 bra READY;
+  st.global.u64 [%rd2+16], %rd0;
+{body}END:
+  ret;
+}}
+"""
+
+
+def write(name, title, t, order, kind="load"):
+    size = TYPES[t["type"]][1]
+    total = len(list(elements(t))) * size
+    places = [place for _, place in elements(t) if place is not None]
+    length = 2048 if max(places) < 8000 else 4096
+    memory = iota(length)
+    result = load(t, memory) if kind == "load" else store(t, memory, kind == "add")
+    column = "pixels" in t
+    body = (LOAD if kind == "load" else STORE).format(
+        bytes=total,
+        words=total // 4,
+        rank=t["rank"],
+        mode=(".im2col" if kind == "load" else ".im2col_no_offs") if column else ".tile",
+        at=", ".join(map(str, t["at"])),
+        offsets=", {" + ", ".join(map(str, t["offsets"])) + "}" if column else "",
+        reduce=".reduce" if kind == "add" else "",
+        op=".add" if kind == "add" else "",
+    )
+    text = KERNEL.format(
+        title=title,
+        order=order,
+        map=",".join(map(str, encoded(t))),
+        data=f"u32[{length}]:iota",
+        outs=total // 4,
+        what="out" if kind == "load" else "data",
+        expected=words(result),
+        bytes=total,
+        body=body,
+    )
+    with open(name + ".ptx", "w") as file:
+        file.write(text)
+
+
+def tensor(rank, swizzle, kind, nan):
+    size = TYPES[kind][1]
+    inner = SPANS[swizzle] // size
+    extents = [inner + 16 // size, 5, 3, 3, 2][:rank]
+    strides, step = [], -(-extents[0] * size // 16) * 16
+    for extent in extents[1:]:
+        strides.append(step)
+        step *= extent
+    return {
+        "rank": rank,
+        "swizzle": swizzle,
+        "type": kind,
+        "nan": nan,
+        "extents": extents,
+        "strides": strides,
+        "box": [inner, 4, 2, 2, 2][:rank],
+        "steps": [1, 1, 1, 1, 1][:rank],
+        # Elements before the first and behind the last are out of bounds.
+        "at": [-(16 // size) if rank % 2 else 32 // size, 2, -1, 1, 0][:rank],
+    }
+
+
+def main():
+    orders = itertools.cycle(["late", "early", "random:7"])
+    kinds = itertools.cycle(TYPES)
+    for rank, swizzle in itertools.product(range(1, 6), PATTERNS):
+        kind = next(kinds)
+        nan = TYPES[kind][2] is not None and rank % 2 == 1
+        t = tensor(rank, swizzle, kind, nan)
+        title = f"A box of {rank} dimensions of {kind}, swizzle {NAMES[swizzle]}, parts out of bounds."
+        write(f"load-{rank}d-{NAMES[swizzle]}", title, t, next(orders))
+    for rank, swizzle in [(1, 0), (2, 3), (3, 2), (5, 1)]:
+        t = tensor(rank, swizzle, "u16", False)
+        title = f"A box of {rank} dimensions is stored, swizzle {NAMES[swizzle]}, parts out of bounds."
+        write(f"store-{rank}d-{NAMES[swizzle]}", title, t, next(orders), "store")
+    t = tensor(2, 3, "u16", False)
+    t["type"] = "u32x"
+    TYPES["u32x"] = (2, 4, None)
+    t = tensor(2, 3, "u32x", False)
+    write("add-2d-128b", "A box of u32 is added, parts out of bounds.", t, "late", "add")
+    t = tensor(3, 1, "f32", True)
+    t["steps"], t["box"] = [1, 2, 2], [8, 5, 3]
+    write("load-3d-steps", "A box with element strides.", t, "late")
+    columns = [
+        ("3d", [16, 7, 3], [-1], [1], [2], [0, 5, 0]),
+        ("4d", [16, 5, 4, 3], [-1, -1], [-1, -1], [1, 2], [0, 2, 1, 0]),
+        ("5d", [16, 3, 3, 3, 2], [0, -1, 0], [-1, 0, -1], [1, 0, 1], [0, 1, 1, 0, 0]),
+    ]
+    for (name, extents, lower, upper, offsets, at), swizzle in zip(columns, [0, 1, 1]):
+        rank = len(extents)
+        t = tensor(rank, swizzle, "f32", False)
+        step, strides = 64, []
+        for extent in extents[1:]:
+            strides.append(step)
+            step *= extent
+        t.update(extents=extents, strides=strides, lower=lower, upper=upper, channels=8, pixels=16)
+        t.update(offsets=offsets, at=at)
+        title = f"Pixels of a column of {rank} dimensions, with offsets of a filter."
+        write(f"load-{name}-im2col", title, t, next(orders))
+
+
+main()

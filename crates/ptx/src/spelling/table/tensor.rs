@@ -1,0 +1,86 @@
+//! Tensor copies, of devices since sm_90.
+
+use ir::mods::Kind as IrKind;
+
+use super::Arg::Rest;
+use super::rules::tensor_rank;
+use super::sets::special;
+use super::{Form, Special};
+use crate::spelling::Kind;
+
+const RANK_TEXT: &str = "three dimensions at least in im2col mode";
+
+pub(super) static ROWS: &[Form] = &[
+    special("cp", Special::Tensor, &[Rest])
+        .need(&[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::ClusterShared,
+            Kind::GlobalSpace,
+            Kind::Transactions,
+        ])
+        .opt(&[Kind::TensorLoad, Kind::Multicast])
+        .hints()
+        .rule(tensor_rank, RANK_TEXT)
+        .since(8, 0, 90),
+    special("cp", Special::Tensor, &[Rest])
+        .need(&[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::CtaShared,
+            Kind::GlobalSpace,
+            Kind::Transactions,
+        ])
+        .opt(&[Kind::TensorLoad])
+        .hints()
+        .rule(tensor_rank, RANK_TEXT)
+        .since(8, 6, 90),
+    special("cp", Special::Tensor, &[Rest])
+        .need(&[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::GlobalSpace,
+            Kind::CtaShared,
+            Kind::BulkGroup,
+        ])
+        .opt(&[Kind::TensorStore])
+        .hints()
+        .rule(tensor_rank, RANK_TEXT)
+        .since(8, 0, 90),
+    special("cp", Special::Tensor, &[Rest])
+        .need(&[
+            Kind::Reduce,
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::GlobalSpace,
+            Kind::CtaShared,
+            Kind::BulkGroup,
+            Kind::Ir(IrKind::AtomOp),
+        ])
+        .opt(&[Kind::TensorStore])
+        .hints()
+        .rule(tensor_rank, RANK_TEXT)
+        .since(8, 0, 90),
+    special("cp", Special::Tensor, &[Rest])
+        .need(&[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Prefetch,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::SecondLevel,
+            Kind::GlobalSpace,
+        ])
+        .opt(&[Kind::TensorLoad])
+        .hints()
+        .rule(tensor_rank, RANK_TEXT)
+        .since(8, 0, 90),
+];

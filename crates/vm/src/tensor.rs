@@ -1,0 +1,272 @@
+//! Tensor copies: a tensor map says which bytes an operation moves.
+//!
+//! The map is read, and all addresses are checked, when the instruction is issued; the bytes move
+//! in the steps of [`crate::asynchronous`]. Source: PTX ISA 9.1, `cp.async.bulk.tensor` and
+//! `cp.reduce.async.bulk.tensor`.
+
+use crate::access::{check_place, read};
+use crate::asynchronous::{
+    self, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
+};
+use crate::bulk::{Barriers, located, ranks_of};
+use crate::cause::Cause;
+use crate::code::TensorOp;
+use crate::control::{fail, value};
+use crate::engine::{Executed, Now, Outcome};
+use crate::state::{Cta, State};
+use compute::space_of;
+use ir::Ty;
+use ir::mods::{AtomOp, Space, TensorMode};
+use simt::LaneMask;
+use simt::memory::{AccessKind, Width};
+use simt::tensor::{BYTES, Coordinates, EncodingError, Mode, Run, TensorElement, TensorMap};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+/// Bytes that a copy moves at most: more than any CTA has of shared memory.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A tensor copy that the PTX ISA leaves undefined, or that is not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum TensorMisuse {
+    /// The map.
+    #[error("the tensor map at {address:#x}: {error}")]
+    Map {
+        /// Its generic address.
+        address: u64,
+        /// What is wrong with it.
+        error: EncodingError,
+    },
+    /// The instruction is for another mode.
+    #[error("the tensor map is not of the mode `.{0}` that the instruction has")]
+    Mode(&'static str),
+    /// The instruction is for another rank.
+    #[error("the tensor map has {map} dimensions, the instruction {given}")]
+    Rank {
+        /// Dimensions of the map.
+        map: u32,
+        /// Coordinates of the instruction.
+        given: usize,
+    },
+    /// The address in shared memory.
+    #[error("the address {0:#x} in shared memory is not a multiple of 128")]
+    Address(u64),
+    /// The box.
+    #[error("a box of {0} bytes is larger than shared memory")]
+    Size(u64),
+    /// Elements that cannot be combined.
+    #[error("elements of this type have no reduction `.{0}`")]
+    Reduction(&'static str),
+    /// Interleaved channels, or packed elements with gaps.
+    #[error("interleaved channels and packed elements with gaps are not supported")]
+    Unsupported,
+}
+
+/// The runs of bytes that a thread's copy moves.
+pub(crate) struct Plan {
+    pub(crate) map: TensorMap,
+    pub(crate) runs: Vec<Run>,
+    /// Bytes that it moves, those out of bounds among them.
+    bytes: u64,
+}
+
+/// Reads the tensor map of a thread, and finds what is to be moved.
+pub(crate) fn plan<const N: usize>(
+    state: &State<N>,
+    cta: &Cta<N>,
+    (group, thread): (usize, usize),
+    op: &TensorOp,
+) -> Result<Plan, Cause> {
+    let get = |src| value(cta, group, &state.info.vars, src, thread);
+    let map = tensor_map(state, cta, thread, get(op.map))?;
+    let tiled = matches!(map.mode, Mode::Tiled { .. });
+    if tiled != (op.mode == TensorMode::Tile) {
+        return Err(TensorMisuse::Mode(op.mode.word()).into());
+    }
+    if map.rank as usize != op.at.len() {
+        return Err(TensorMisuse::Rank { map: map.rank, given: op.at.len() }.into());
+    }
+    if !map.is_movable() {
+        return Err(TensorMisuse::Unsupported.into());
+    }
+    let bytes = size(&map);
+    if bytes > MOST_BYTES {
+        return Err(TensorMisuse::Size(bytes).into());
+    }
+    let shared = match get(op.shared).wrapping_add_signed(op.offset) {
+        generic if space_of(generic) == Space::Shared => generic,
+        // Offsets wrap at 32 bits, as addresses of a window do.
+        offset => u64::from(offset as u32),
+    };
+    if !shared.is_multiple_of(128) {
+        return Err(TensorMisuse::Address(shared).into());
+    }
+    let at: SmallVec<[i32; 5]> = op.at.iter().map(|&src| get(src) as i32).collect();
+    let offsets: SmallVec<[u16; 3]> = op.offsets.iter().map(|&src| get(src) as u16).collect();
+    let runs = map.runs(&Coordinates::At(&at, &offsets), shared);
+    Ok(Plan { map, runs, bytes })
+}
+
+fn tensor_map<const N: usize>(
+    state: &State<N>,
+    cta: &Cta<N>,
+    thread: usize,
+    address: u64,
+) -> Result<TensorMap, Cause> {
+    let place = (Space::Generic, address, false);
+    check_place(state, cta, thread, place, AccessKind::Load, (BYTES as u64, 64))?;
+    let mut bytes = [0; BYTES];
+    for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
+        let place = (Space::Generic, address + 8 * i as u64);
+        let found = read(state, cta.place.slot(), thread, place, Width::B8);
+        word.copy_from_slice(&found.to_le_bytes());
+    }
+    TensorMap::decode(&bytes).map_err(|error| TensorMisuse::Map { address, error }.into())
+}
+
+/// Bytes of all elements that a copy of the map moves.
+fn size(map: &TensorMap) -> u64 {
+    let lines = match map.mode {
+        Mode::Tiled { extents } => {
+            let all = extents.iter().zip(map.steps).take(map.rank as usize).skip(1);
+            all.map(|(&extent, step)| u64::from(extent.div_ceil(step))).product()
+        }
+        Mode::Im2col { pixels, .. } | Mode::Im2colWide { pixels, .. } => u64::from(pixels),
+    };
+    lines * map.inner() * map.element.bits() / 8
+}
+
+/// The type with which elements are combined.
+fn combined(element: TensorElement, op: AtomOp) -> Option<Ty> {
+    use TensorElement as E;
+    let bits = matches!(op, AtomOp::And | AtomOp::Or | AtomOp::Xor);
+    let ty = match element {
+        E::U32 | E::S32 if bits => Ty::B32,
+        E::U64 | E::S64 if bits => Ty::B64,
+        E::U32 => Ty::U32,
+        E::S32 => Ty::S32,
+        E::U64 => Ty::U64,
+        // The sum of signed and of unsigned integers is the same.
+        E::S64 if op == AtomOp::Add => Ty::U64,
+        E::S64 => Ty::S64,
+        E::F16 => Ty::F16,
+        E::Bf16 => Ty::Bf16,
+        E::F32 | E::F32Ftz => Ty::F32,
+        E::F64 => Ty::F64,
+        _ => return None,
+    };
+    crate::atomic::combines(op, ty).then_some(ty)
+}
+
+/// Issues tensor copies, one for each lane that is on.
+pub(crate) fn copy<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &TensorOp,
+) -> Executed<N> {
+    let mut operations = Vec::new();
+    for lane in now.on {
+        let made = operation(state, now, op, lane);
+        operations.extend(made.map_err(|cause| fail(cause, LaneMask::lane(lane)))?);
+    }
+    state.stats.memory_instructions += u64::from(now.on.any());
+    operations.into_iter().for_each(|operation| asynchronous::issue(state, operation));
+    Ok(Outcome::Advance)
+}
+
+fn operation<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    op: &TensorOp,
+    lane: usize,
+) -> Result<Option<Operation>, Cause> {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(None) };
+    let thread = cta.groups[now.group].thread(lane);
+    let get = |src| value(cta, now.group, &state.info.vars, src, thread);
+    let plan = plan(state, cta, (now.group, thread), op)?;
+    let (transfers, completion) = match op.barrier {
+        None => {
+            let group = cta.commits.get(&(thread as u32)).copied().unwrap_or(0);
+            (stores(state, (cta, thread), op, &plan)?, Completion::Group(group))
+        }
+        Some(barrier) => {
+            let place = (Space::Shared, get(barrier), true);
+            let at = located(state, (cta, thread), place, AccessKind::Atomic, 8)?;
+            let Location::Shared { slot, offset } = at else { return Ok(None) };
+            let bytes = plan.bytes as u32;
+            let mut transfers = loads(state, (cta, thread), &plan)?;
+            let mut barriers: Barriers = smallvec::smallvec![(slot, offset, bytes)];
+            if let Some(mask) = op.mask.map(get) {
+                let slots = ranks_of(state, cta, mask as u16)?;
+                barriers = slots.iter().map(|&slot| (slot, offset, bytes)).collect();
+                transfers = slots.iter().flat_map(|&slot| moved(&transfers, slot)).collect();
+            }
+            (transfers, Completion::Mbarriers(barriers))
+        }
+    };
+    let issuer = Issuer::of(state, now, lane);
+    Ok(Some(Operation { issuer, number: 0, generic: false, transfers, completion }))
+}
+
+/// The transfers to the same places in the shared memory of another CTA.
+fn moved(transfers: &[Transfer], slot: usize) -> Vec<Transfer> {
+    let mut out = transfers.to_vec();
+    for transfer in &mut out {
+        if let Location::Shared { slot: to, .. } = &mut transfer.to {
+            *to = slot;
+        }
+    }
+    out
+}
+
+fn loads<const N: usize>(
+    state: &State<N>,
+    (cta, thread): (&Cta<N>, usize),
+    plan: &Plan,
+) -> Result<Vec<Transfer>, Cause> {
+    let one = |run: &Run| {
+        let place = (Space::Shared, run.shared, true);
+        let to = located(state, (cta, thread), place, AccessKind::Store, run.bytes)?;
+        let from = match run.global {
+            Some(global) => {
+                let place = (Space::Global, global, false);
+                let kind = AccessKind::Load;
+                Source::Memory(located(state, (cta, thread), place, kind, run.bytes)?)
+            }
+            None => {
+                let fill = plan.map.filling();
+                let byte = |i: u64| fill[((run.shared + i) % 8) as usize];
+                Source::Bytes((0..run.bytes).map(byte).collect())
+            }
+        };
+        Ok(Transfer { from, to, bytes: run.bytes, effect: Effect::Copy })
+    };
+    plan.runs.iter().map(one).collect()
+}
+
+fn stores<const N: usize>(
+    state: &State<N>,
+    (cta, thread): (&Cta<N>, usize),
+    op: &TensorOp,
+    plan: &Plan,
+) -> Result<Vec<Transfer>, Cause> {
+    let (effect, writes) = match op.combine {
+        None => (Effect::Copy, AccessKind::Store),
+        Some(op) => {
+            let misuse = TensorMisuse::Reduction(op.word());
+            let ty = combined(plan.map.element, op).ok_or(misuse)?;
+            (Effect::Combine(op, ty), AccessKind::Atomic)
+        }
+    };
+    let one = |run: &Run| {
+        let place = (Space::Shared, run.shared, false);
+        let from = located(state, (cta, thread), place, AccessKind::Load, run.bytes);
+        let to = run.global.map(|global| {
+            let place = (Space::Global, global, false);
+            located(state, (cta, thread), place, writes, run.bytes)
+        })?;
+        let transfer = |from, to| Transfer { from, to, bytes: run.bytes, effect };
+        Some(from.and_then(|from| Ok(transfer(Source::Memory(from), to?))))
+    };
+    plan.runs.iter().filter_map(one).collect()
+}
