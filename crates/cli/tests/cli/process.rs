@@ -228,6 +228,61 @@ fn warps_of_64_lanes_have_no_collectives() {
     assert!(text.contains("10 |     vote.sync.ballot.b32 %r1, 1, -1;"), "{text}");
 }
 
+/// Stores the number of blocks of the cluster.
+const CLUSTERS: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %n, %c;
+  .reg .b64 %out, %at;
+  ld.param.u64 %out, [out];
+  mov.u32 %c, %ctaid.x;
+  mov.u32 %n, %cluster_nctaid.x;
+  mul.wide.u32 %at, %c, 4;
+  add.u64 %at, %out, %at;
+  st.global.u32 [%at], %n;
+  ret;
+}
+";
+
+/// Runs with arguments; returns the words of the buffer `out`.
+fn words(folder: &Path, args: &[&str]) -> Vec<u32> {
+    let file = folder.join("out.npy");
+    let dump = format!("out={}", file.display());
+    let output = simtlab(&[&["run"], args, &["--dump", &dump]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let bytes = std::fs::read(file).expect("is written");
+    // The header has as many bytes as its field says, behind 10 bytes.
+    let data = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[data..].chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().expect("4"))).collect()
+}
+
+#[test]
+fn clusters_and_asynchronous_steps_have_options() {
+    let folder = folder("clusters");
+    let file = folder.join("k.ptx");
+    std::fs::write(&file, CLUSTERS).expect("a file");
+    let launch =
+        [&file.display().to_string(), "--grid", "4", "--block", "1", "--arg", "out=u32[4]"];
+    assert_eq!(words(&folder, &[&launch[..], &["--cluster", "2"]].concat()), [2; 4]);
+    assert_eq!(words(&folder, &[&launch[..], &["--cluster", "4,1,1"]].concat()), [4; 4]);
+    let output = simtlab(&[&["run"], &launch[..], &["--cluster", "3"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+
+    // A thread that does not wait for a copy reads what was there before it, or its last bytes.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../filetests/tests/checks/unfinished-read.ptx")
+        .display()
+        .to_string();
+    let launch = [&file, "--grid", "1", "--block", "32", "--arg", "in=u32[64]:fill(5)"];
+    let launch = [&launch[..], &["--arg", "out=u32[32]"]].concat();
+    assert_eq!(words(&folder, &[&launch[..], &["--async", "early"]].concat()), [5; 32]);
+    assert_eq!(words(&folder, &[&launch[..], &["--async", "late"]].concat()), [0; 32]);
+    let output = simtlab(&[&["run"], &launch[..], &["--async", "never"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
 #[test]
 fn an_expectation_that_is_not_met_ends_with_1() {
     let file = launch(&folder("unmet"), "[0, 1, 2, 4]");

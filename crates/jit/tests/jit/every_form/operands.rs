@@ -46,6 +46,13 @@ impl Builder {
         region: usize,
     ) {
         let Some(at) = operands.iter().position(|o| o.starts_with('[')) else { return };
+        if form.opcode == "cp" && form.has("tensor") {
+            // A prefetch: other tensor copies are not run. It has a comma for each coordinate.
+            let rank = operands[at].matches(',').count();
+            let map = self.in_global(form, piece);
+            operands[at] = format!("[{map}, {{{}}}]", vec!["%gt"; rank].join(", "));
+            return;
+        }
         if form.opcode == "cp" {
             let to = self.in_shared(form, piece, region, true);
             let from = self.in_global(form, piece);

@@ -46,3 +46,39 @@ clusterwait
         assert_eq!(*result, expected, "{row:x?}");
     }
 }
+
+#[test]
+fn tensor_copies_move_the_boxes_of_their_maps() {
+    // A thread has 512 bytes: a map of 32 bytes with a box of 16, the box, a barrier.
+    let lines = "%at = mulwide.u32 %tid, 512
+%gen = mov.u64 @s
+%gen = mapa.u64 %gen, 0
+%at = add.u64 %at, %gen
+%bar = add.u64 %at, 384
+st.shared.b32 [%at], 0x314d5453
+st.shared.b64 [%at+16], %in
+st.shared.b32 [%at+24], 31
+st.shared.b32 [%at+96], 15
+mbarinit.shared [%bar], 1
+mbarexpect.shared [%bar], 16
+%first = mbararrive.shared [%bar], 1
+%map = cvta.shared.u64 %at
+tensorcopy.load.tile [%at+128], %map, %bar, 8
+%p = mbartry.shared.parity [%bar], 0
+%x = ld.shared.b64 [%at+128]
+%y = ld.shared.b64 [%at+136]
+tensorcopy.store.tile [%at+128], %map, 0, 16
+bulkcommit
+bulkwait 0
+%z = ld.global.b64 [%in+24]
+%y = mad.u64 %z, 256, %y
+%y = selp.b64 %y, 0, %p";
+    let declarations = "reg %at, %gen, %bar, %map, %first, %z: b64\nreg %p: pred";
+    let text = kernel("shared @s size 20480 align 128", declarations, lines);
+    let out = run_kernel(&text, [Ty::B64; 4], 40, 32);
+    for (row, result) in out.rows.iter().zip(&out.results) {
+        // The store puts the second and third word over the third and fourth.
+        let expected = [row[1], row[2].wrapping_mul(256).wrapping_add(row[2])];
+        assert_eq!(*result, expected, "{row:x?}");
+    }
+}
