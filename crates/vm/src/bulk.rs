@@ -48,9 +48,18 @@ pub enum BulkMisuse {
 
 /// Issues bulk copies, one for each lane that is on.
 pub(crate) fn copy<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &BulkOp) -> Executed<N> {
+    issue_each(state, now, |state, lane| operation(state, now, op, lane))
+}
+
+/// Issues the operations of the lanes that are on, if none of them faults.
+pub(crate) fn issue_each<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    operation: impl Fn(&State<N>, usize) -> Result<Option<Operation>, Cause>,
+) -> Executed<N> {
     let mut operations = Vec::new();
     for lane in now.on {
-        let made = operation(state, now, op, lane);
+        let made = operation(state, lane);
         operations.extend(made.map_err(|cause| fail(cause, LaneMask::lane(lane)))?);
     }
     state.stats.memory_instructions += u64::from(now.on.any());
@@ -136,16 +145,17 @@ fn multicast<const N: usize>(
     bytes: u64,
 ) -> Result<(SmallVec<[Location; 2]>, Barriers), Cause> {
     let Location::Shared { offset, .. } = target else { return Ok(Default::default()) };
-    let slots = ranks_of(state, cta, mask)?;
+    let slots = slots_of(state, cta, mask, offset)?;
     let targets = slots.iter().map(|&slot| Location::Shared { slot, offset }).collect();
     Ok((targets, slots.iter().map(|&slot| (slot, barrier, bytes as u32)).collect()))
 }
 
-/// The slots of the CTAs of a multicast.
-pub(crate) fn ranks_of<const N: usize>(
+/// The slots of the CTAs of a multicast to an offset in shared memory.
+pub(crate) fn slots_of<const N: usize>(
     state: &State<N>,
     cta: &Cta<N>,
     mask: u16,
+    offset: u64,
 ) -> Result<SmallVec<[usize; 2]>, Cause> {
     let (size, place) = (cta.place.size, cta.place);
     if u32::from(mask) >> size != 0 {
@@ -157,7 +167,7 @@ pub(crate) fn ranks_of<const N: usize>(
             return Ok(slot);
         }
         let misuse = crate::cluster::ClusterMisuse::Exited { rank: rank.into() };
-        Err(Cause::ClusterAddress { address: u64::from(rank) << 24, misuse })
+        Err(Cause::ClusterAddress { address: u64::from(rank) << 24 | offset, misuse })
     };
     (0..size).filter(|rank| mask >> rank & 1 != 0).map(slot_of).collect()
 }

@@ -5,19 +5,16 @@
 //! `cp.reduce.async.bulk.tensor`.
 
 use crate::access::{check_place, read};
-use crate::asynchronous::{
-    self, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
-};
-use crate::bulk::{Barriers, located, ranks_of};
+use crate::asynchronous::{Completion, Effect, Issuer, Location, Operation, Source, Transfer};
+use crate::bulk::{Barriers, issue_each, located, slots_of};
 use crate::cause::Cause;
 use crate::code::TensorOp;
-use crate::control::{fail, value};
-use crate::engine::{Executed, Now, Outcome};
+use crate::control::value;
+use crate::engine::{Executed, Now};
 use crate::state::{Cta, State};
 use compute::space_of;
 use ir::Ty;
 use ir::mods::{AtomOp, Space, TensorMode};
-use simt::LaneMask;
 use simt::memory::{AccessKind, Width};
 use simt::tensor::{BYTES, Coordinates, EncodingError, Mode, Run, TensorElement, TensorMap};
 use smallvec::SmallVec;
@@ -164,14 +161,7 @@ pub(crate) fn copy<const N: usize>(
     now: &Now<N>,
     op: &TensorOp,
 ) -> Executed<N> {
-    let mut operations = Vec::new();
-    for lane in now.on {
-        let made = operation(state, now, op, lane);
-        operations.extend(made.map_err(|cause| fail(cause, LaneMask::lane(lane)))?);
-    }
-    state.stats.memory_instructions += u64::from(now.on.any());
-    operations.into_iter().for_each(|operation| asynchronous::issue(state, operation));
-    Ok(Outcome::Advance)
+    issue_each(state, now, |state, lane| operation(state, now, op, lane))
 }
 
 fn operation<const N: usize>(
@@ -197,7 +187,8 @@ fn operation<const N: usize>(
             let mut transfers = loads(state, (cta, thread), &plan)?;
             let mut barriers: Barriers = smallvec::smallvec![(slot, offset, bytes)];
             if let Some(mask) = op.mask.map(get) {
-                let slots = ranks_of(state, cta, mask as u16)?;
+                let to = plan.runs.first().map_or(0, |run| run.shared & 0xff_ffff);
+                let slots = slots_of(state, cta, mask as u16, to)?;
                 barriers = slots.iter().map(|&slot| (slot, offset, bytes)).collect();
                 transfers = slots.iter().flat_map(|&slot| moved(&transfers, slot)).collect();
             }

@@ -10,7 +10,7 @@ use simt::slots::{LaneSlots, SlotCause};
 use std::collections::BTreeMap;
 
 use super::Equality;
-use crate::source_texts::read_text;
+use crate::source_texts::{last_component, read_text};
 
 /// Figures of a machine. Static ones are sums over distinct programs.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,11 +191,10 @@ pub(super) struct Source<'a> {
 impl<'a> Source<'a> {
     /// Reads the program of a job.
     pub(super) fn new(job: &Job, module: &'a Module) -> Self {
-        let path = job.module_path();
-        let text = read_text(path, MAX_PROGRAM_BYTES).unwrap_or_default();
+        let text = read_text(job.module_path(), MAX_PROGRAM_BYTES).unwrap_or_default();
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(ends).collect();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().replace(' ', "_");
+        let name = last_component(job.module_name()).replace(' ', "_");
         Self { module, name, starts }
     }
 
@@ -209,7 +208,7 @@ impl<'a> Source<'a> {
     pub(super) fn table_line(&self, loc: LocId) -> Option<String> {
         let line = self.module.loc(loc).line.as_ref()?;
         let file = self.module.files.get(line.file as usize).map_or("", String::as_str);
-        let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let file = last_component(file);
         Some(format!("{}:{}", file.replace(' ', "_"), line.line))
     }
 

@@ -169,28 +169,13 @@ impl Definedness {
         for src in [op.to, op.from, op.bytes].into_iter().chain(op.barrier).chain(op.mask) {
             self.decide(bits, at, src, Decides::Address);
         }
-        let place = at.cta.place;
         for thread in at.threads() {
             let len = u64::from(at.value(op.bytes, thread) as u32);
             let to = at.value(op.to, thread).wrapping_add_signed(op.offset);
             let mask = op.mask.filter(|_| op.multicast).map(|mask| at.value(mask, thread));
             match (op.kind, mask) {
                 (Bulk::Store, _) => self.memory.define(to, len),
-                (_, None) => {
-                    let generic = crate::access::generic_address(Space::Shared, to);
-                    self.define_bytes(bits, at, generic, len);
-                }
-                (_, Some(mask)) => {
-                    for rank in (0..place.size).filter(|rank| mask >> rank & 1 != 0) {
-                        match rank == place.rank {
-                            true => bits.shared.define(to & 0xff_ffff, len),
-                            false => {
-                                let slot = place.first_slot + rank as usize;
-                                self.define_in(at, slot, to & 0xff_ffff, len);
-                            }
-                        }
-                    }
-                }
+                (_, mask) => self.define_copied(bits, at, (to, len), mask),
             }
         }
     }
@@ -205,7 +190,6 @@ impl Definedness {
         for src in op.sources() {
             self.decide(bits, at, src, Decides::Address);
         }
-        let place = at.cta.place;
         for thread in at.threads() {
             let Ok(plan) = crate::tensor::plan(at.state, at.cta, (at.group, thread), op) else {
                 continue;
@@ -216,21 +200,32 @@ impl Definedness {
                     (Bulk::Store, _) => {
                         run.global.into_iter().for_each(|to| self.memory.define(to, run.bytes));
                     }
-                    (_, None) => {
-                        let to = crate::access::generic_address(Space::Shared, run.shared);
-                        self.define_bytes(bits, at, to, run.bytes);
-                    }
-                    (_, Some(mask)) => {
-                        for rank in (0..place.size).filter(|rank| mask >> rank & 1 != 0) {
-                            let (slot, to) =
-                                (place.first_slot + rank as usize, run.shared & 0xff_ffff);
-                            match rank == place.rank {
-                                true => bits.shared.define(to, run.bytes),
-                                false => self.define_in(at, slot, to, run.bytes),
-                            }
-                        }
+                    (_, mask) => {
+                        self.define_copied(bits, at, (run.shared, run.bytes), mask);
                     }
                 }
+            }
+        }
+    }
+
+    /// Makes the bytes defined that a copy writes to shared memory: in the CTAs of a multicast,
+    /// else at the address.
+    fn define_copied<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        (to, len): (u64, u64),
+        multicast: Option<u64>,
+    ) {
+        let Some(mask) = multicast else {
+            let generic = crate::access::generic_address(Space::Shared, to);
+            return self.define_bytes(bits, at, generic, len);
+        };
+        let (place, to) = (at.cta.place, to & 0xff_ffff);
+        for rank in (0..place.size).filter(|rank| mask >> rank & 1 != 0) {
+            match rank == place.rank {
+                true => bits.shared.define(to, len),
+                false => self.define_in(at, place.first_slot + rank as usize, to, len),
             }
         }
     }
