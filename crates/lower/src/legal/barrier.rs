@@ -14,7 +14,7 @@ use super::build::word;
 use super::launch::{LANES, Stage, Value};
 use super::words::missing;
 use crate::Missing;
-use ir::mods::{Barrier, Cmp};
+use ir::mods::{AtomOp, Barrier, Cmp};
 use ir::op::Slot;
 use ir::{Function, Inst, Op, Operand, Reg, RegTy, Sreg, Ty};
 
@@ -37,7 +37,7 @@ pub(super) enum Word {
 const WORDS: [u32; 2] = [3, 5];
 
 /// Which warps wait for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Peers {
     /// Those of the block.
     Block,
@@ -52,7 +52,9 @@ impl Stage<'_> {
             Op::Bar => !(self.target.has)(inst),
             op => op.info().class == ir::op::Class::Collective && self.narrow(),
         };
-        self.groups() > 1 && source.blocks.iter().flat_map(|b| &b.insts).any(waits)
+        !self.layout.collectives
+            && self.groups() > 1
+            && source.blocks.iter().flat_map(|b| &b.insts).any(waits)
     }
 
     /// Warps of the machine in a block.
@@ -67,7 +69,7 @@ impl Stage<'_> {
 
     /// Whether a warp of PTX is more than one of the machine.
     pub(super) fn narrow(&self) -> bool {
-        self.parts() > 1 && self.groups() > 1
+        self.layout.collectives || self.parts() > 1 && self.groups() > 1
     }
 
     /// Warps of the machine in a block, those that make up whole warps of PTX.
@@ -86,7 +88,7 @@ impl Stage<'_> {
     }
 
     pub(super) fn barrier(&mut self, inst: &Inst) -> Result<(), Missing> {
-        if (self.target.has)(inst) {
+        if (self.target.has)(inst) && (!self.layout.collectives || inst.guard.is_none()) {
             self.builder.keep(inst.clone());
             return Ok(());
         }
@@ -101,7 +103,9 @@ impl Stage<'_> {
         }
         match inst.mods.barrier {
             Some(Barrier::Sync) => {
-                self.meet(inst, Peers::Block);
+                let behind = self.skip(inst);
+                self.meet(&Inst { guard: None, ..inst.clone() }, Peers::Block);
+                self.rejoin(behind);
                 Ok(())
             }
             Some(Barrier::Arrive) | None => Err(missing(inst, "arrivals without waiting")),
@@ -169,14 +173,23 @@ impl Stage<'_> {
 
     /// Waits for the other warps of the machine that are a part of the warp of PTX.
     pub(super) fn together(&mut self) {
-        if self.narrow() {
+        if self.layout.collectives {
+            let members = Operand::Imm(u128::from(u32::MAX));
+            self.builder.emit(Inst::new(Op::WarpSync).operand(members));
+        } else if self.narrow() {
             self.meet(&Inst::new(Op::Nop), Peers::Warp);
         }
     }
 
     /// Waits for all peers.
-    fn meet(&mut self, inst: &Inst, peers: Peers) {
+    pub(super) fn meet(&mut self, inst: &Inst, peers: Peers) {
         let groups = self.groups();
+        if self.layout.collectives {
+            let mut bar = Inst::new(Op::Bar).operand(word(0));
+            bar.mods.barrier = Some(Barrier::Sync);
+            self.builder.emit(bar);
+            return;
+        }
         if groups == 1 {
             return;
         }
@@ -236,9 +249,17 @@ impl Stage<'_> {
             (Barrier::RedAnd, holds) => self.builder.logic(Op::Not, &[holds]),
             _ => holds,
         };
-        let lanes = self.own_ballot(inst, counted)?;
-        let mut sum = self.builder.op(Op::Popc, Ty::B32, &[lanes]);
-        if groups > 1 {
+        let mut sum = match self.layout.collectives {
+            true => {
+                let bit = self.builder.bit(counted);
+                self.gathered(Peers::Block, AtomOp::Add, bit)
+            }
+            false => {
+                let lanes = self.own_ballot(inst, counted)?;
+                self.builder.op(Op::Popc, Ty::B32, &[lanes])
+            }
+        };
+        if groups > 1 && !self.layout.collectives {
             let (words, own) = (self.begin_with(Value::Barrier), self.own());
             self.set(own, Word::Sum, sum);
             self.meet(inst, Peers::Block);

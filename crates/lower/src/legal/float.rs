@@ -29,13 +29,13 @@ pub(super) enum Round {
 
 /// A finite number that is not zero: `significand * 2^(exponent - 150)`, the significand in
 /// [2^23, 2^24). Of a zero, the significand is zero.
-struct Parts {
-    sign: Operand,
-    exponent: Operand,
-    significand: Operand,
-    zero: Operand,
-    infinite: Operand,
-    nan: Operand,
+pub(super) struct Parts {
+    pub(super) sign: Operand,
+    pub(super) exponent: Operand,
+    pub(super) significand: Operand,
+    pub(super) zero: Operand,
+    pub(super) infinite: Operand,
+    pub(super) nan: Operand,
 }
 
 impl Builder {
@@ -91,12 +91,10 @@ impl Builder {
 
     /// Approximations whose published sequences round once.
     fn approximate(&mut self, inst: &Inst, precision: Precision) -> Option<()> {
-        let rounding = Round::To(Rounding::Rn);
         let [a, b] = [operand(inst, 0), operand(inst, 1)];
         let value = match (inst.op, precision) {
-            (Op::Rcp, Precision::Approx) => self.quotient(rounding, word(ONE), a)?,
-            (Op::Sqrt, Precision::Approx) => self.root(rounding, a)?,
-            (Op::Div, Precision::Full) => self.quotient(rounding, a, b)?,
+            (Op::Rcp | Op::Sqrt, Precision::Approx) => self.nearest(inst.op, &[a]),
+            (Op::Div, Precision::Full) => self.nearest(Op::Div, &[a, b]),
             (Op::Div, Precision::Approx) => {
                 // The reciprocal of a divisor beyond 2^126 is subnormal, and taken for a zero.
                 let magnitude = self.and(b, word(!SIGN));
@@ -106,14 +104,25 @@ impl Builder {
                 let sign = self.and(b, word(SIGN));
                 let signs = self.xor(a, sign);
                 let zero = self.and(signs, word(SIGN));
-                let product = self.fused(rounding, [a, sign, zero])?;
-                let quotient = self.quotient(rounding, a, b)?;
+                // Infinity times zero is none.
+                let product = self.nearest(Op::Mul, &[a, sign]);
+                let number = self.compare(Cmp::Num, Ty::F32, product, product);
+                let product = self.select(number, zero, product);
+                let quotient = self.nearest(Op::Div, &[a, b]);
                 self.select(large, product, quotient)
             }
             _ => return None,
         };
         self.put(result(inst, 0), value);
         Some(())
+    }
+
+    /// An operation, rounded to nearest; that of the machine, if it has it.
+    fn nearest(&mut self, op: Op, operands: &[Operand]) -> Operand {
+        let mut inst = Inst::new(op).ty(Ty::F32);
+        inst.operands.extend_from_slice(operands);
+        inst.mods.rounding = Some(Rounding::Rn);
+        self.value(inst)
     }
 
     /// `slct`; flushing to zero concerns the operand that is compared.
@@ -155,7 +164,7 @@ impl Builder {
         Some(())
     }
 
-    fn flush(&mut self, a: Operand) -> Operand {
+    pub(super) fn flush(&mut self, a: Operand) -> Operand {
         let exponent = self.and(a, word(INFINITY));
         let tiny = self.compare(Cmp::Eq, Ty::B32, exponent, word(0));
         let zero = self.and(a, word(SIGN));
@@ -195,7 +204,7 @@ impl Builder {
         self.select(neither, word(NAN), value)
     }
 
-    fn split(&mut self, a: Operand) -> Parts {
+    pub(super) fn split(&mut self, a: Operand) -> Parts {
         let sign = self.and(a, word(SIGN));
         let magnitude = self.and(a, word(!SIGN));
         let biased = self.shr(magnitude, word(23));
@@ -219,7 +228,7 @@ impl Builder {
 
     /// A finite float: its sign, its biased exponent, and its significand with the top bit at bit
     /// 31 and a sticky bit at bit 0. A significand of zero is not looked at by the caller.
-    fn pack(
+    pub(super) fn pack(
         &mut self,
         rounding: Round,
         sign: Operand,
@@ -298,7 +307,7 @@ impl Builder {
     }
 
     /// A pair moved down, with a sticky bit for what is lost.
-    fn down(&mut self, a: Pair, amount: Operand) -> Pair {
+    pub(super) fn down(&mut self, a: Pair, amount: Operand) -> Pair {
         let moved = self.shr_pair(false, a, amount);
         let back = self.shl_pair(moved, amount);
         let lost = self.compare_pair(Cmp::Ne, false, a, back);

@@ -28,7 +28,7 @@ pub(super) fn half(ty: Ty) -> Option<Ty> {
 
 impl Builder {
     /// A number as a binary32; a NaN as some NaN.
-    fn widen(&mut self, value: Operand, format: Ty) -> Operand {
+    pub(super) fn widen(&mut self, value: Operand, format: Ty) -> Operand {
         if format == Ty::Bf16 {
             return self.shl(value, word(16));
         }
@@ -51,7 +51,7 @@ impl Builder {
     }
 
     /// A binary32 rounded to nearest.
-    fn narrow_float(&mut self, value: Operand, format: Ty) -> Operand {
+    pub(super) fn narrow_float(&mut self, value: Operand, format: Ty) -> Operand {
         let magnitude = self.and(value, word(!SIGN));
         let nan = self.compare(Cmp::Hi, Ty::U32, magnitude, word(INFINITY));
         let number = match format {

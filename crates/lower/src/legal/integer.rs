@@ -23,6 +23,9 @@ impl Builder {
                 let b = self.logic(Op::Not, &[b]);
                 self.logic(Op::And, &[a, b])
             }
+            Op::AddCarry | Op::SubCarry | Op::MadCarry | Op::MadHiCarry if ty.bits() == 64 => {
+                return self.with_carry_wide(inst, ty, [a, b, c]);
+            }
             _ if !matches!(ty, Ty::U32 | Ty::S32 | Ty::B32) => return None,
             _ if !inst.mods.flags.is_subset(kept) => return None,
             Op::Mad => {
@@ -162,6 +165,29 @@ impl Builder {
         let second = self.compare(Cmp::Lo, Ty::U32, whole, sum);
         let out = self.logic(Op::Or, &[first, second]);
         self.put(result(inst, 0), whole);
+        self.put(result(inst, 1), out);
+        Some(())
+    }
+
+    /// The same on registers of 64 bits.
+    fn with_carry_wide(&mut self, inst: &Inst, ty: Ty, [a, b, c]: [Operand; 3]) -> Option<()> {
+        let (a, b, carry) = match inst.op {
+            Op::AddCarry => (a, b, c),
+            Op::SubCarry => (a, self.wide(Op::Not, Ty::B64, &[b]), c),
+            Op::MadCarry => (self.wide(Op::Mul, Ty::U64, &[a, b]), c, operand(inst, 3)),
+            _ => (self.wide(Op::MulHi, ty, &[a, b]), c, operand(inst, 3)),
+        };
+        let sum = self.wide(Op::Add, Ty::U64, &[a, b]);
+        let first = self.compare(Cmp::Lo, Ty::U64, sum, b);
+        let (one, zero) = (Operand::Imm(1), Operand::Imm(0));
+        let carry = self.wide(Op::Selp, Ty::B64, &[one, zero, carry]);
+        let whole = self.wide(Op::Add, Ty::U64, &[sum, carry]);
+        let second = self.compare(Cmp::Lo, Ty::U64, whole, sum);
+        let out = self.logic(Op::Or, &[first, second]);
+        if let Some(to) = result(inst, 0) {
+            let mov = Inst::new(Op::Mov).ty(Ty::B64).operand(whole);
+            self.emit(mov.result(ir::Reg::Lane(to)));
+        }
         self.put(result(inst, 1), out);
         Some(())
     }

@@ -7,9 +7,11 @@
 //!
 //! Where a warp of PTX is several warps of the machine, these wait for each other before they read,
 //! and before what they have read may be overwritten. Which of them would come is known only of
-//! collectives of all lanes, which the others are refused for.
+//! collectives of all lanes, which the others are refused for. On machines where no two lanes need
+//! run in step, all lanes of the warp wait for each other once, and words have two places by turns:
+//! see `gather`.
 
-use super::barrier::Word;
+use super::barrier::{Peers, Word};
 use super::build::word;
 use super::launch::{LANES, Stage, Value};
 use super::words::missing;
@@ -21,13 +23,20 @@ impl Stage<'_> {
     /// Emits what stands for a collective; `None` if it is none, or one that the target has.
     pub(super) fn collective(&mut self, inst: &Inst) -> Option<Result<(), Missing>> {
         let collective = inst.op.info().class == ir::op::Class::Collective;
-        if !collective || (self.target.has)(inst) && inst.op != Op::Ballot {
+        let has = (self.target.has)(inst) && inst.op != Op::Ballot && !self.layout.collectives;
+        if !collective || has {
             return None;
         }
         if !self.narrow() {
             return Some(self.expand_collective(inst));
         }
         if !self.whole_warp(inst) {
+            if self.layout.collectives && inst.op == Op::WarpSync {
+                let behind = self.skip(inst);
+                self.builder.keep(Inst { guard: None, ..inst.clone() });
+                self.rejoin(behind);
+                return Some(Ok(()));
+            }
             return Some(Err(missing(inst, "collectives of some lanes of several warps")));
         }
         let behind = self.skip(inst);
@@ -41,7 +50,7 @@ impl Stage<'_> {
         use Op::{Ballot, Elect, Match, Redux, Shfl, Vote, WarpSync};
         if !matches!(inst.op, Ballot | Elect | Match | Redux | Shfl | Vote | WarpSync) {
             // One that has no sequence; but for a question about the lanes that happen to be there.
-            return inst.op != Op::ActiveMask;
+            return inst.op != Op::ActiveMask || self.layout.collectives;
         }
         let members = inst
             .operands
@@ -53,7 +62,11 @@ impl Stage<'_> {
             Some(Operand::Imm(members)) => Some(members as u32),
             _ => None,
         };
-        members == Some(u32::MAX)
+        let all = match self.launch.threads() {
+            threads @ 0..LANES => (1 << threads) - 1,
+            _ => u32::MAX,
+        };
+        members.is_some_and(|members| members & all == all)
     }
 
     /// Whether the last operand is the members.
@@ -107,6 +120,12 @@ impl Stage<'_> {
 
     /// The lanes, of those that execute this, in which a predicate holds.
     fn ballot(&mut self, inst: &Inst, holds: Operand) -> Result<Operand, Missing> {
+        if self.layout.collectives {
+            let lane = self.begin_with(Value::Lane);
+            let bit = self.builder.bit(holds);
+            let bit = self.builder.shl(bit, lane);
+            return Ok(self.gathered(Peers::Warp, AtomOp::Or, bit));
+        }
         let part = self.own_ballot(inst, holds)?;
         if !self.narrow() {
             return Ok(part);
@@ -155,7 +174,10 @@ impl Stage<'_> {
 
     /// Each lane's word for the others. Returns where the words of the warp begin.
     fn offer(&mut self, value: Operand) -> Operand {
-        let words = self.begin_with(Value::Exchange);
+        let mut words = self.begin_with(Value::Exchange);
+        if self.layout.collectives {
+            words = self.half(Peers::Warp, words, 4 * LANES);
+        }
         let lane = self.begin_with(Value::Lane);
         let at = self.builder.shl(lane, word(2));
         let own = self.builder.add(words, at);
@@ -164,6 +186,18 @@ impl Stage<'_> {
         self.builder.emit(store);
         self.together();
         words
+    }
+
+    /// Bytes for the words that lanes of a warp exchange.
+    pub(super) fn exchange_bytes(&self) -> u32 {
+        4 * LANES << u32::from(self.layout.collectives)
+    }
+
+    /// Waits until all have read what was offered.
+    fn apart(&mut self) {
+        if !self.layout.collectives {
+            self.together();
+        }
     }
 
     /// A word at an address.
@@ -206,7 +240,7 @@ impl Stage<'_> {
         let at = self.builder.shl(from, word(2));
         let address = self.builder.add(words, at);
         let got = self.read(address, 0);
-        self.together();
+        self.apart();
         self.give(inst, 0, got, Ty::B32);
         self.give(inst, 1, inside, Ty::Pred);
         Ok(())
@@ -266,7 +300,7 @@ impl Stage<'_> {
                 let bit = self.builder.shl(bit, word(lane));
                 same = self.builder.or(same, bit);
             }
-            self.together();
+            self.apart();
             equal = self.builder.and(equal, same);
         }
         if inst.mods.flags.has(Flag::All) {
@@ -315,7 +349,7 @@ impl Stage<'_> {
             let part = self.builder.select(member, other, neutral);
             value = self.builder.op(op, ty, &[value, part]);
         }
-        self.together();
+        self.apart();
         Ok(value)
     }
 }

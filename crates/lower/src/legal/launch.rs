@@ -14,13 +14,16 @@
 //! the regions of `n` modulo that.
 
 use super::Target;
+use super::barrier::Peers;
 use super::build::{Builder, word};
 use super::flow::Flow;
+use super::gather::GATHERED;
 use super::inline::inline;
 use super::words::missing;
 use crate::Missing;
-use ir::mods::Space;
+use ir::mods::{Barrier, Space};
 use ir::module::{Var, VarId};
+use ir::op::Class;
 use ir::{
     FuncId, Function, Guard, Inst, LaneReg, LocId, Module, Op, Operand, Reg, RegTy, Sreg, Symbol,
     Term, TermKind, Ty,
@@ -72,6 +75,10 @@ pub struct Layout {
     pub lanes: u32,
     /// Whether warps of a block run in turns, each until it ends or comes to a `nanosleep`.
     pub turns: bool,
+    /// Whether the machine has address spaces, atomics and barriers of its own, `warpsync` of all
+    /// lanes among them, and runs one block after the other: collectives alone are expanded, and
+    /// special registers. No two lanes need run in step.
+    pub collectives: bool,
 }
 
 /// Rewrites a kernel for a launch; the module gains the variables that it needs.
@@ -98,6 +105,18 @@ pub(super) fn launched(
     Ok(())
 }
 
+/// Whether a function has something that this stage expands for a machine whose collectives alone
+/// are to be expanded.
+pub(super) fn has_collectives(function: &Function, target: Target) -> bool {
+    let expands = |inst: &Inst| match inst.op {
+        Op::CpAsync => true,
+        Op::Sreg => !(target.has)(inst),
+        Op::Bar => inst.mods.barrier != Some(Barrier::Sync) || inst.guard.is_some(),
+        op => op.info().class == Class::Collective,
+    };
+    function.blocks.iter().flat_map(|block| &block.insts).any(expands)
+}
+
 /// A value that the code computes once, when a thread begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Value {
@@ -117,6 +136,20 @@ pub(super) enum Value {
     Exchange,
     /// The address of the block's words for barriers.
     Barrier,
+    /// The address of what lanes of the warp, or warps of the block, put together.
+    Gather(Peers),
+    /// How often lanes have exchanged or put together something.
+    Round(Peers),
+}
+
+impl Value {
+    fn name(self) -> String {
+        match self {
+            Self::Gather(peers) => format!("gather.{peers:?}").to_lowercase(),
+            Self::Round(peers) => format!("round.{peers:?}").to_lowercase(),
+            other => format!("{other:?}").to_lowercase(),
+        }
+    }
 }
 
 pub(super) struct Stage<'a> {
@@ -181,6 +214,9 @@ impl<'a> Stage<'a> {
         if let Some(done) = self.collective(inst) {
             return done;
         }
+        if self.layout.collectives {
+            return self.machines_own(inst);
+        }
         match inst.op {
             Op::Ld | Op::St => self.access(inst),
             Op::Atom => self.atomic(inst),
@@ -212,6 +248,17 @@ impl<'a> Stage<'a> {
             | Op::CallInd => Err(missing(inst, &format!("operation `{}`", inst.op.name()))),
             _ => self.keep(inst),
         }
+    }
+
+    /// What a machine has that leaves collectives alone to this stage.
+    fn machines_own(&mut self, inst: &Inst) -> Result<(), Missing> {
+        match inst.op {
+            Op::Bar => return self.barrier(inst),
+            Op::CpAsync => return self.copy(inst),
+            _ => {}
+        }
+        self.builder.keep(inst.clone());
+        Ok(())
     }
 
     /// The instruction with addresses of variables as they are now.
@@ -261,20 +308,24 @@ impl<'a> Stage<'a> {
             return Operand::lane(reg);
         }
         let needs: &[Value] = match value {
-            Value::Thread | Value::Slot => &[],
+            Value::Thread | Value::Slot | Value::Gather(Peers::Block) | Value::Round(_) => &[],
             Value::Lane => &[Value::Thread],
             Value::Warp | Value::Local => &[Value::Thread, Value::Slot],
             Value::Shared | Value::Barrier => &[Value::Slot],
-            Value::Exchange => &[Value::Warp],
+            Value::Exchange | Value::Gather(Peers::Warp) => &[Value::Warp],
         };
         for &need in needs {
             self.begin_with(need);
         }
-        let name = format!("{value:?}").to_lowercase();
-        let reg = self.builder.function.new_reg(name, RegTy::B32);
+        let reg = self.builder.function.new_reg(value.name(), RegTy::B32);
         self.values.insert(value, reg);
         self.order.push(value);
         Operand::lane(reg)
+    }
+
+    /// Whether the code computes a value when a thread begins.
+    pub(super) fn begins_with(&self, value: Value) -> bool {
+        self.values.contains_key(&value)
     }
 
     /// The address of a variable of the module that is added: so many bytes for each of `count`.
@@ -367,6 +418,7 @@ impl<'a> Stage<'a> {
         if self.last.is_some() {
             self.enter();
         }
+        self.begin_gathering();
         // What was entered may need more of them.
         let entered = std::mem::take(&mut self.builder.insts);
         let mut before = Vec::new();
@@ -385,7 +437,9 @@ impl<'a> Stage<'a> {
             return Err(Missing { what, loc: LocId(0) });
         }
         let mut function = self.builder.function;
-        function.locals.clear();
+        if !self.layout.collectives {
+            function.locals.clear();
+        }
         function.blocks = self.flow.finish(before);
         Ok(function)
     }
@@ -402,7 +456,7 @@ impl<'a> Stage<'a> {
                 let thread = get(self, Value::Thread);
                 self.builder.and(thread, word(LANES - 1))
             }
-            Value::Slot if self.launch.blocks() == 1 => word(0),
+            Value::Slot if self.slots() == 1 => word(0),
             Value::Slot => {
                 let block = self.builder.op(Op::Sreg, Ty::U32, &[Operand::Sreg(Sreg::CtaidX)]);
                 self.builder.and(block, word(slots - 1))
@@ -429,13 +483,23 @@ impl<'a> Stage<'a> {
             }
             Value::Exchange => {
                 let count = self.slots().saturating_mul(warps);
-                let region = self.region("exchange", 4 * LANES, count);
-                self.part(region, Value::Warp, 4 * LANES)
+                let bytes = self.exchange_bytes();
+                let region = self.region("exchange", bytes, count);
+                self.part(region, Value::Warp, bytes)
             }
             Value::Barrier => {
                 let bytes = self.barrier_bytes();
                 let region = self.region("barrier", bytes, self.slots());
                 self.part(region, Value::Slot, bytes)
+            }
+            Value::Round(_) => word(0),
+            Value::Gather(Peers::Block) => {
+                let region = self.region("counts", GATHERED, 1);
+                self.address(region)
+            }
+            Value::Gather(Peers::Warp) => {
+                let region = self.region("votes", GATHERED, warps);
+                self.part(region, Value::Warp, GATHERED)
             }
         };
         self.builder.put(Some(result), computed);

@@ -6,20 +6,25 @@
 //! 0. `launch`, if the dimensions of the launch are known ([`legalise_for`]): calls are inlined;
 //!    special registers, address spaces, collectives, atomics and barriers become computations and
 //!    accesses to global memory.
-//! 1. `words`: 64-bit values become pairs of words, values of 8 and 16 bits words whose upper
+//! 1. `approx`: approximations become operations on binary64.
+//! 2. `words`: 64-bit values become pairs of words, values of 8 and 16 bits words whose upper
 //!    bits are zero. Addresses are low words: memory lies below 4 GiB.
-//! 2. `ops`: operations on words that the target lacks become other operations on words.
+//! 3. `ops`: operations on words that the target lacks become other operations on words.
 //!
 //! The result is IR like any other: it runs on the engine, which is how the sequences are tested.
 //! An inserted instruction has the guard, the place and, as its origin, `lowering`.
 
+mod approx;
 mod atomics;
 mod barrier;
 mod build;
 mod dead;
+mod double;
 mod float;
 mod flow;
+mod gather;
 mod half;
+mod half_wide;
 mod inline;
 mod integer;
 mod lanes;
@@ -53,22 +58,44 @@ pub fn legalise(
     kernel: FuncId,
     target: Target,
 ) -> Result<VerifiedModule, Missing> {
-    rewrite(module, kernel, |function| ops::legal(words::words(function, module)?, target))
+    rewrite(module, kernel, |function| {
+        let function = approx::approximations(function.clone(), target);
+        ops::legal(words::words(&function, module)?, target)
+    })
 }
 
-/// The same for a target with registers of 64 bits, which takes values of all widths as they are:
-/// calls are inlined, then comes the second stage alone.
+fn inlined(module: &VerifiedModule, kernel: FuncId) -> Result<Module, Missing> {
+    let mut alone: Module = (**module).clone();
+    alone.functions[kernel.index()] = inline::inline(module, kernel)?;
+    Ok(alone)
+}
+
+/// The same for a launch and a target with registers of 64 bits, which takes values of all widths
+/// and accesses as they are: calls are inlined, collectives are expanded if there are some, then
+/// comes the second stage. With collectives, special registers become those of a launch in one
+/// dimension, which is returned.
 ///
 /// # Errors
 /// As [`legalise`].
-pub fn legalise_wide(
+pub fn legalise_wide_for(
     module: &VerifiedModule,
     kernel: FuncId,
     target: Target,
-) -> Result<VerifiedModule, Missing> {
-    let mut alone: Module = (**module).clone();
-    alone.functions[kernel.index()] = inline::inline(module, kernel)?;
-    rewrite(&verified(alone)?, kernel, |function| ops::legal(function.clone(), target))
+    launch: Launch,
+    layout: Layout,
+) -> Result<(VerifiedModule, Launch), Missing> {
+    let mut alone = inlined(module, kernel)?;
+    let mut launch = launch;
+    if launch::has_collectives(&alone.functions[kernel.index()], target) {
+        launch::launched(&mut alone, kernel, target, &launch, layout)?;
+        launch.grid = [launch.blocks(), 1, 1];
+        launch.block = [launch.threads(), 1, 1];
+    }
+    let legal = rewrite(&verified(alone)?, kernel, |function| {
+        let function = approx::approximations(function.clone(), target);
+        ops::legal(half_wide::halves(function, module, target)?, target)
+    })?;
+    Ok((legal, launch))
 }
 
 fn rewrite(

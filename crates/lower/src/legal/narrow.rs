@@ -122,7 +122,7 @@ impl Words<'_> {
         }
         // Floats: on words, with the integers extended.
         if ty.bits() == 64 || from.bits() == 64 {
-            return Err(what());
+            return self.convert_double(inst);
         }
         let (operand, source) = match from {
             from if whole(from) => {

@@ -173,8 +173,15 @@ impl Stage<'_> {
             (words @ 1..=4, Some(&Operand::Imm(distance))) => (words, distance as i64),
             _ => return Err(missing(inst, "such copies")),
         };
-        let inst = &self.resolved_values(inst)?;
-        let (to, offset) = self.global(inst, inst.operands[0], inst.offset)?;
+        let mut inst = inst.clone();
+        let (to, offset, space) = match self.layout.collectives {
+            true => (inst.operands[0], inst.offset, inst.mods.space.unwrap_or(Space::Shared)),
+            false => {
+                inst = self.resolved_values(&inst)?;
+                let (to, offset) = self.global(&inst, inst.operands[0], inst.offset)?;
+                (to, offset, Space::Global)
+            }
+        };
         let mods = Mods { space: Some(Space::Global), ..Mods::default() };
         let bytes = inst.operands.get(3).copied();
         for index in 0..words {
@@ -185,7 +192,8 @@ impl Stage<'_> {
                 Some(bytes) => self.copied_part(&load, bytes, index),
             };
             let mut store = Inst::new(Op::St).ty(Ty::B32).operand(to).operand(value);
-            (store.mods, store.offset) = (mods, offset + i64::from(4 * index));
+            store.mods = Mods { space: Some(space), ..mods };
+            store.offset = offset + i64::from(4 * index);
             self.builder.emit(store);
         }
         Ok(())

@@ -12,6 +12,7 @@ use super::pairs::Pair;
 use crate::Missing;
 use ir::mods::{BoolOp, Flag, Space};
 use ir::module::Signature;
+use ir::op::Class;
 use ir::{Block, Function, Inst, LaneReg, Module, Op, Operand, Reg, RegTy, Ty};
 use rustc_hash::FxHashMap;
 
@@ -82,6 +83,12 @@ impl<'a> Words<'a> {
         Self { builder: Builder::new(function), before, high, module }
     }
 
+    /// A stage for single instructions of a function whose registers stay as they are.
+    pub(super) fn none(function: Function, module: &'a Module) -> Self {
+        let high = FxHashMap::default();
+        Self { builder: Builder::new(function), before: Vec::new(), high, module }
+    }
+
     fn inst(&mut self, inst: &Inst) -> Result<(), Missing> {
         if inst.is_uniform() {
             return Err(missing(inst, "scalars of the warp"));
@@ -106,7 +113,7 @@ impl<'a> Words<'a> {
             Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => {
                 Err(missing(inst, "generic addresses of spaces but global"))
             }
-            Op::Slct if long(ty) => {
+            Op::Slct if long(ty) || ty == Ty::F64 => {
                 let not_negative = self.not_negative(inst, ty2);
                 let (a, b) = (self.pair(inst, 0), self.pair(inst, 1));
                 let value = self.builder.select_pair(not_negative, a, b);
@@ -116,6 +123,7 @@ impl<'a> Words<'a> {
             _ if long(ty) || ty == Ty::F64 && matches!(inst.op, Op::Mov | Op::Selp) => {
                 self.long(inst, ty)
             }
+            _ if ty == Ty::F64 && inst.op.info().class == Class::Compute => self.double(inst),
             _ if small(ty) => self.narrow(inst, ty),
             Op::Mov | Op::Selp if ty.bits() == 16 => self.keep(inst),
             Op::Add
@@ -250,6 +258,10 @@ impl<'a> Words<'a> {
         let build = &mut self.builder;
         let value = match inst.op {
             Op::Mov => a,
+            Op::AddCarry | Op::SubCarry | Op::MadCarry | Op::MadHiCarry => {
+                self.with_carry_pair(inst, signed);
+                return Ok(());
+            }
             Op::Add => build.add_pair(a, b),
             Op::Sub => build.sub_pair(a, b),
             Op::Mul => build.mul_pair(a, b),
@@ -315,6 +327,28 @@ impl<'a> Words<'a> {
         };
         self.put_pair(inst, value);
         Ok(())
+    }
+
+    /// A sum with a carry in and out.
+    fn with_carry_pair(&mut self, inst: &Inst, signed: bool) {
+        let (mut a, mut b) = (self.pair(inst, 0), self.pair(inst, 1));
+        let last = if matches!(inst.op, Op::MadCarry | Op::MadHiCarry) { 3 } else { 2 };
+        let (c, carry) = (self.pair(inst, 2), self.low(inst, last));
+        let build = &mut self.builder;
+        match inst.op {
+            Op::SubCarry => b = build.both(b, Builder::not),
+            Op::MadCarry => (a, b) = (build.mul_pair(a, b), c),
+            Op::MadHiCarry => (a, b) = (build.mul_high_pair(signed, a, b), c),
+            _ => {}
+        }
+        let sum = build.add_pair(a, b);
+        let first = build.compare_pair(ir::mods::Cmp::Lo, false, sum, b);
+        let carry = build.bit(carry);
+        let whole = build.add_pair(sum, [carry, word(0)]);
+        let second = build.compare_pair(ir::mods::Cmp::Lo, false, whole, sum);
+        let out = build.logic(Op::Or, &[first, second]);
+        self.put(inst, whole);
+        self.builder.put(Self::result(inst, 1), out);
     }
 
     /// The results of a comparison: combined with the predicate operand, and the complement's.

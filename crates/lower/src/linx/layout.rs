@@ -31,6 +31,11 @@ pub(super) struct Layout {
     /// Bytes of local memory of a thread.
     pub(super) local_bytes: u64,
     pub(super) frame: u64,
+    /// Whether the one argument is the address of the parameter block: there are more parameters
+    /// than registers, or larger ones.
+    pub(super) block: bool,
+    /// Imports that are arguments: the first ones.
+    pub(super) arguments: usize,
     /// Imports.
     pub(super) shared_import: Option<usize>,
     pub(super) frame_import: usize,
@@ -38,6 +43,8 @@ pub(super) struct Layout {
     /// If the kernel has barriers: the import that says behind which of them a body begins, and
     /// those that are the CTA in x, y, z.
     pub(super) phase_import: Option<usize>,
+    /// Whether warps have barriers of their own.
+    pub(super) warps: bool,
     cta_imports: [Option<usize>; 3],
     /// The first import that is free.
     pub(super) free_import: usize,
@@ -55,12 +62,8 @@ impl Layout {
     ) -> Result<Self, Missing> {
         let missing = |what: String| Missing { what, loc: function.loc };
         let params = function.params();
-        if params.len() > ARGUMENTS {
-            return Err(missing(format!("more than {ARGUMENTS} arguments")));
-        }
-        if let Some(param) = params.iter().find(|p| p.size > 8) {
-            return Err(missing(format!("arguments of {} bytes", param.size)));
-        }
+        let block = params.len() > ARGUMENTS || params.iter().any(|param| param.size > 8);
+        let arguments = if block { 1 } else { params.len() };
         let mut variables = Vec::new();
         let mut data = Vec::new();
         let mut shared = 0;
@@ -102,9 +105,10 @@ impl Layout {
         if frame > END {
             return Err(missing("memory for shared and local variables".to_owned()));
         }
-        let bar = |inst: &ir::Inst| inst.op == Op::Bar;
-        let barriers = function.blocks.iter().any(|block| block.insts.iter().any(bar));
-        let mut next = params.len() + 2;
+        let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+        let warps = insts().any(|inst| inst.op == Op::WarpSync);
+        let barriers = warps || insts().any(|inst| inst.op == Op::Bar);
+        let mut next = arguments + 2;
         let mut import = |wanted: bool| {
             next += usize::from(wanted);
             wanted.then_some(next - 1)
@@ -121,10 +125,13 @@ impl Layout {
             local,
             local_bytes,
             frame,
-            frame_import: params.len(),
-            zero_import: params.len() + 1,
+            block,
+            arguments,
+            frame_import: arguments,
+            zero_import: arguments + 1,
             shared_import,
             phase_import,
+            warps,
             cta_imports,
             free_import: next,
         })

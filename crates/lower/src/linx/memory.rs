@@ -275,6 +275,18 @@ impl Select<'_> {
             return Err(self.missing("computed parameter addresses"));
         };
         let at = within + inst.offset;
+        if self.layout.block {
+            let start = self.function.params().get(index as usize).map_or(0, |p| p.offset);
+            for i in 0..inst.results.len() {
+                if inst.results[i].is_none() {
+                    continue;
+                }
+                let to = self.to(inst, i)?;
+                let offset = i64::from(start) + at + i64::from(ty.bytes()) * i as i64;
+                self.load(&Place { base: "ri0".to_owned(), index: None, offset }, ty, to);
+            }
+            return Ok(());
+        }
         let source = (Src::fixed(&format!("ri{index}")), "ud");
         for i in 0..inst.results.len() {
             let to = self.to(inst, i)?;

@@ -14,7 +14,8 @@
 //!   launch stand in the header and are constants of the body;
 //! - arguments are imports, then come the frame's address, zero (the base of accesses at addresses
 //!   of lanes), shared memory, and the constants that are used most;
-//! - a body with barriers is run for one CTA after the other, and ends at each barrier;
+//! - a body with barriers is run for one CTA after the other, and ends at each barrier, of the CTA
+//!   or of a warp; so no two lanes need be of one group;
 //! - groups run in order (MSEQ), for they share the frame, and in it a group stands alone.
 
 mod barriers;
@@ -30,7 +31,7 @@ mod regions;
 mod select;
 mod target;
 
-use crate::legal::{Launch, legalise_wide};
+use crate::legal::{self, Launch, legalise_wide_for};
 use crate::{Missing, Refused};
 use code::{Body, Item, Val};
 use flow::passes::exec_mask::{Options, exec_mask};
@@ -40,6 +41,7 @@ use layout::Layout;
 use rustc_hash::{FxHashMap, FxHashSet};
 use select::Select;
 
+pub use program::BLOCK;
 pub use target::TARGET;
 
 /// A program for the machine.
@@ -59,6 +61,8 @@ pub struct Assembly {
     pub reloads: u32,
     /// Masks that the body saves.
     pub masks: u32,
+    /// Whether its one argument is the address of the parameter block, as its parameter [`BLOCK`].
+    pub block: bool,
 }
 
 /// Lowers a kernel for a launch; `line` is the line of the program at a place, for comments.
@@ -75,7 +79,10 @@ pub fn linx(
     if !module.functions.get(kernel.index()).is_some_and(Function::is_kernel) {
         return Err(missing("such kernel").into());
     }
-    let legal = legalise_wide(module, kernel, TARGET)?;
+    // One CTA runs at a time.
+    let collectives =
+        legal::Layout { blocks: 1, bytes: 1 << 26, lanes: 1, turns: false, collectives: true };
+    let (legal, launch) = legalise_wide_for(module, kernel, TARGET, launch, collectives)?;
     let function = &legal.functions[kernel.index()];
     let unwritten = names::unwritten(function);
     let (masked, _) = exec_mask(&legal, kernel, Options::default())?;
@@ -111,10 +118,10 @@ fn body(
         loc: function.loc,
     };
     let end = blocks.len() as u32;
-    let bar = |inst: &&ir::Inst| inst.op == ir::Op::Bar;
-    let bars = blocks.iter().flat_map(|block| &block.insts).filter(bar).count();
+    let waits = barriers::waits(function)?;
+    let bars = waits.len();
     if bars > 0 {
-        select.enter_again(bars, function.warp_regs.len() as u32, end);
+        select.enter_again(&waits, function.warp_regs.len() as u32, end);
     }
     let early = |kind: &TermKind| matches!(kind, TermKind::Ret(Some(_)) | TermKind::Exit(Some(_)));
     if blocks.iter().any(|block| early(&block.term.kind)) {

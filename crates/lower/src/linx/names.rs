@@ -128,7 +128,8 @@ fn alias(
             let param = function.params().get(index as usize)?;
             let whole = ty.bits() == bits && ty.bytes() <= param.size;
             let start = inst.mods.space == Some(Space::Param) && within + inst.offset == 0;
-            (whole && start).then(|| Alias::Fixed(format!("ri{index}")))
+            let one = whole && start && !layout.block;
+            one.then(|| Alias::Fixed(format!("ri{index}")))
         }
         (Op::Sreg, Operand::Sreg(sreg)) => {
             let constant = layout.constant(*sreg).map(|value| Alias::Constant(value & ones));

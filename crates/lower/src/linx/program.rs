@@ -28,7 +28,7 @@ pub(super) fn write(
         return Err(Missing { what, loc: function.loc });
     }
     // Registers that other imports leave.
-    let fixed = next - function.params().len() - usize::from(layout.phase_import.is_some());
+    let fixed = next - layout.arguments - usize::from(layout.phase_import.is_some());
     let room = REGISTERS.len().saturating_sub(fixed);
     let mut pool = Vec::new();
     let mut constants = FxHashMap::default();
@@ -62,6 +62,7 @@ pub(super) fn write(
         stores: placed.stores,
         reloads: placed.reloads,
         masks: placed.masks,
+        block: layout.block,
     })
 }
 
@@ -94,11 +95,16 @@ fn header(out: &mut String, function: &Function, layout: &Layout, pool: &[u64]) 
         "# {} for LinxISA v0.4: grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz}",
         function.name
     );
-    for (index, param) in function.params().iter().enumerate() {
-        parameter(out, index, param);
+    if layout.block {
+        let what = "the address of the parameter block";
+        let _ = writeln!(out, "        .param  {BLOCK}{:16}# a0, ri0: {what}", "");
+    } else {
+        for (index, param) in function.params().iter().enumerate() {
+            parameter(out, index, param);
+        }
     }
     let _ = writeln!(out, "_start: C.BSTART.STD");
-    let mut imports: Vec<String> = (0..function.params().len()).map(|i| format!("a{i}")).collect();
+    let mut imports: Vec<String> = (0..layout.arguments).map(|i| format!("a{i}")).collect();
     let mut registers = REGISTERS.iter();
     let mut bind = |out: &mut String, value: u64, what: &str| {
         let behind = what.starts_with("behind");
@@ -141,16 +147,31 @@ fn header(out: &mut String, function: &Function, layout: &Layout, pool: &[u64]) 
         let _ = writeln!(out, "phase:  C.BSTART.STD");
         let _ =
             writeln!(out, "        addi    {PHASE}, 0, ->{BEHIND}\n        c.movi  0, ->{PHASE}");
+        if layout.warps {
+            let _ = writeln!(out, "met:    C.BSTART.STD\n        c.movi  0, ->{MET}");
+        }
     }
     let _ = writeln!(out, "        BSTART.MSEQ 0\n        B.TEXT  body");
+    if layout.warps && imports.len() <= 3 {
+        // A second descriptor for the second export.
+        imports.resize(4, "zero".to_owned());
+    }
     for (index, three) in imports.chunks(3).enumerate() {
-        let export = if phased && index == 0 { PHASE } else { "" };
+        let export = match index {
+            0 if phased => PHASE,
+            1 if layout.warps => MET,
+            _ => "",
+        };
         let _ = writeln!(out, "        B.IOR   [{}],[{export}]", three.join(","));
     }
     for dim in dims {
         let _ = writeln!(out, "{dim}");
     }
     if phased {
+        if layout.warps {
+            let _ = writeln!(out, "        C.BSTART.STD\n        addi    {MET}, 0, ->{BEHIND}");
+            let _ = writeln!(out, "        BSTART.STD COND, met\n        setc.nei {MET}, 0");
+        }
         let _ = writeln!(out, "        BSTART.STD COND, phase\n        setc.nei {PHASE}, 0");
         let sizes = launch.grid.into_iter().filter(|&size| size > 1);
         for (register, size) in cta.iter().zip(sizes) {
@@ -164,8 +185,12 @@ fn header(out: &mut String, function: &Function, layout: &Layout, pool: &[u64]) 
     let _ = writeln!(out, "        C.BSTART.STD\n        c.movi  0, ->a0\n        ebreak  0\n");
 }
 
+/// The name of the parameter of a program whose one argument is the address of the block of all.
+pub const BLOCK: &str = "parameters";
 /// The register of the barrier at which groups have ended, and of the one behind which they begin.
 const PHASE: &str = "x3";
+/// The register that says whether groups have ended at a barrier of a warp.
+const MET: &str = "s8";
 const BEHIND: &str = "s0";
 
 /// A register's value.
@@ -263,12 +288,26 @@ fn data(out: &mut String, layout: &Layout, frame: u64) {
         return;
     }
     let _ = writeln!(out, "\n        .data");
-    for bytes in layout.data.chunks(16) {
+    let used = layout.data.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let mut zeros = 0;
+    for bytes in layout.data[..used].chunks(16) {
+        if bytes.iter().all(|&byte| byte == 0) {
+            zeros += bytes.len();
+            continue;
+        }
+        if zeros > 0 {
+            let _ = writeln!(out, "        .space  {zeros}");
+            zeros = 0;
+        }
         let words: Vec<String> = bytes.iter().map(|b| format!("{b:#x}")).collect();
         let _ = writeln!(out, "        .byte   {}", words.join(", "));
     }
-    let rest = end - start - layout.data.len() as u64;
+    let rest = end - start - used as u64;
     if rest > 0 {
-        let _ = writeln!(out, "        .space  {rest}{:8}# shared and local memory, the frame", "");
+        let _ = writeln!(
+            out,
+            "        .space  {rest}{:8}# variables of zeros, shared and local memory, the frame",
+            ""
+        );
     }
 }

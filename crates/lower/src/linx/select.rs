@@ -323,7 +323,7 @@ impl Select<'_> {
             Class::Barrier => self.barrier(inst),
             Class::Exec => self.exec(inst),
             Class::System if inst.op == Op::Nop || inst.op == Op::Nanosleep => Ok(()),
-            Class::Collective if inst.op == Op::WarpSync => Ok(()),
+            Class::Collective if inst.op == Op::WarpSync => self.barrier(inst),
             Class::System if inst.op == Op::Trap => {
                 let over = self.label();
                 self.body.items.push(Item::Branch(When::NoLane, over));

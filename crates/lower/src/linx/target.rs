@@ -1,9 +1,9 @@
 //! What the lowering takes as it is.
 
 use crate::legal::Target;
-use ir::mods::{Flags, Rounding};
+use ir::mods::{Barrier, Flags, Rounding};
 use ir::op::Class;
-use ir::{Inst, Op, Ty};
+use ir::{Inst, Op, Operand, Sreg, Ty};
 
 /// LinxISA: cells of 64 bits a lane, integers of 8 to 64 bits, IEEE 754 formats of 16 to 64.
 pub const TARGET: Target = Target { has };
@@ -21,6 +21,9 @@ pub(super) fn float(ty: Ty) -> bool {
 
 fn has(inst: &Inst) -> bool {
     let ty = inst.ty.unwrap_or(Ty::B32);
+    if inst.op == Op::Bar {
+        return matches!(inst.mods.barrier, None | Some(Barrier::Sync));
+    }
     if inst.op.info().class != Class::Compute {
         return true;
     }
@@ -30,7 +33,8 @@ fn has(inst: &Inst) -> bool {
     let nearest = matches!(inst.mods.rounding, None | Some(Rounding::Rn));
     let whole = integer(ty);
     match inst.op {
-        Op::Mov | Op::Selp | Op::Sreg | Op::Pack | Op::Unpack | Op::CvtaTo | Op::CvtaFrom => true,
+        Op::Sreg => matches!(inst.operands.first(), Some(&Operand::Sreg(sreg)) if special(sreg)),
+        Op::Mov | Op::Selp | Op::Pack | Op::Unpack | Op::CvtaTo | Op::CvtaFrom => true,
         Op::And | Op::Or | Op::Xor | Op::Not | Op::AndNot => true,
         Op::Setp => whole || float(ty),
         Op::Add | Op::Sub | Op::Mul if float(ty) => nearest,
@@ -42,6 +46,16 @@ fn has(inst: &Inst) -> bool {
         Op::Cvt => convert(inst, ty, nearest),
         _ => false,
     }
+}
+
+/// Special registers that counters and sizes of the launch give.
+fn special(sreg: Sreg) -> bool {
+    use Sreg::{
+        CtaidX, CtaidY, CtaidZ, LaneId, NctaidX, NctaidY, NctaidZ, NtidX, NtidY, NtidZ, TidX, TidY,
+        TidZ, WarpId,
+    };
+    matches!(sreg, TidX | TidY | TidZ | NtidX | NtidY | NtidZ | LaneId | WarpId)
+        || matches!(sreg, CtaidX | CtaidY | CtaidZ | NctaidX | NctaidY | NctaidZ)
 }
 
 fn convert(inst: &Inst, ty: Ty, nearest: bool) -> bool {

@@ -133,7 +133,13 @@ pub fn pmask(
 
 /// Blocks run one after another, and the warps of one in turns.
 fn layout(options: Options) -> Layout {
-    Layout { blocks: 1, bytes: launch::MOST_BYTES, lanes: options.lanes, turns: true }
+    Layout {
+        blocks: 1,
+        bytes: launch::MOST_BYTES,
+        lanes: options.lanes,
+        turns: true,
+        collectives: false,
+    }
 }
 
 fn write(

@@ -56,7 +56,7 @@ const DATA_BYTES: u32 = 12 << 20;
 #[must_use]
 pub fn layout(launch: &Launch) -> Layout {
     let blocks = (RESIDENT / launch.warps().clamp(1, RESIDENT)).next_power_of_two();
-    Layout { blocks, bytes: DATA_BYTES, lanes: LANES, turns: false }
+    Layout { blocks, bytes: DATA_BYTES, lanes: LANES, turns: false, collectives: false }
 }
 
 /// Most threads of a block.

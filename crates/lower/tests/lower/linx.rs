@@ -3,8 +3,8 @@
 
 use super::prf::{BLOCKS, THREADS, alone, words};
 use super::programs::{
-    Kind, body, comparisons, fixed, graph, graphs, kernel, programs, rounds, shifts, straight,
-    verified,
+    body, collectives, comparisons, fixed, graph, graphs, kernel, launched_kernel,
+    launched_straight, programs, rounds, shifts, straight, verified,
 };
 use crate::bundled::{
     Buffers, Run, count_equal, difference, files, folder_of, launches, map, module, read,
@@ -22,6 +22,8 @@ use std::fmt::Write;
 
 /// Where the results lie.
 const OUT: u64 = 0x2000_0000;
+/// Where the parameter block lies, if a program takes it in memory.
+const PARAMETERS: Addr = Addr(0x1f00_0000);
 const LAUNCH: Launch = Launch { grid: [BLOCKS, 1, 1], block: [THREADS, 1, 1], shared: 0 };
 
 fn lowered(module: &VerifiedModule) -> Result<Assembly, lower::Refused> {
@@ -113,6 +115,16 @@ fn shifts_by_any_amount() {
     shifts().iter().for_each(|text| check(text));
 }
 
+#[test]
+fn straight_code_of_launches() {
+    launched_straight().iter().for_each(|text| check(text));
+}
+
+#[test]
+fn collectives_are_those_of_warps_of_32() {
+    collectives().iter().for_each(|text| check(text));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 5, failure_persistence: None, ..ProptestConfig::default()
@@ -121,6 +133,11 @@ proptest! {
     #[test]
     fn structured_kernels(code in programs()) {
         check(&kernel(&body(&code)));
+    }
+
+    #[test]
+    fn launched_kernels(code in programs()) {
+        check(&launched_kernel(&body(&code)));
     }
 
     #[test]
@@ -134,12 +151,7 @@ proptest! {
 #[ignore = "an hour"]
 fn campaign() {
     let options = options();
-    super::programs::campaign(|kind, text, pick| {
-        // A kernel that needs the launch has memory of 16 bits, which not all of this machine has.
-        if kind == Kind::Plain {
-            check_with(text, &[options[pick % options.len()]]);
-        }
-    });
+    super::programs::campaign(|_, text, pick| check_with(text, &[options[pick % options.len()]]));
 }
 
 /// Memory after a launch of a bundled kernel.
@@ -161,9 +173,17 @@ fn bundled_on_machine(
         u64::from_le_bytes(bytes)
     };
     let params = run.module.functions[run.kernel.index()].params();
+    let mut arguments: Vec<u64> = params.iter().map(argument).collect();
+    if assembly.block {
+        memory
+            .map_at("parameters", PARAMETERS, run.params.len() as u64, Permission::ReadOnly)
+            .unwrap();
+        memory.host_write(PARAMETERS, &run.params).unwrap();
+        arguments = vec![PARAMETERS.0];
+    }
     let launch = ::linx::Launch {
         memory,
-        arguments: params.iter().map(argument).collect(),
+        arguments,
         entry: None,
         demand: Vec::new(),
         options,

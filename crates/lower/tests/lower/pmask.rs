@@ -2,8 +2,8 @@
 
 use super::prf::{BLOCKS, THREADS, alone};
 use super::programs::{
-    body, comparisons, fixed, graph, graphs, kernel, launched_kernel, launched_straight, programs,
-    rounds, shifts, straight, verified,
+    body, collectives, comparisons, fixed, graph, graphs, kernel, launched_kernel,
+    launched_straight, programs, rounds, shifts, straight, verified,
 };
 use crate::bundled::Buffers;
 use ::pmask::{Config, Pmask};
@@ -132,7 +132,7 @@ fn collectives_of_some_lanes_are_refused() {
     };
     let why = "the machine has no collectives of some lanes of several warps";
     for (inst, name) in [
-        ("%x = ballot %p, 0xff", "ballot"),
+        ("%x = ballot %p, 0x7f", "ballot"),
         ("%x = ballot %p, %y", "ballot"),
         ("%x = activemask", "activemask"),
     ] {
@@ -140,6 +140,8 @@ fn collectives_of_some_lanes_are_refused() {
         // A block of one warp of the machine knows its lanes.
         assert_eq!(refused(inst, 8), None);
     }
+    // All lanes that there are.
+    assert_eq!(refused("%x = ballot %p, 0xff", 4), None);
 }
 
 #[test]
@@ -344,55 +346,9 @@ start:
     }
 }
 
-/// Kernels of one warp of PTX and more: each thread stores what a collective gives it.
 #[test]
 fn collectives_are_those_of_warps_of_32() {
-    let collective = |inst: &str| {
-        format!(
-            "kernel @k(out: u64 global, word: u32) {{
-  reg %tid, %n, %v, %r: b32
-  reg %at, %wide: b64
-  reg %p, %q: pred
-start:
-  %at = ld.param.u64 [@out]
-  %tid = sreg.u32 tid.x
-  %q = setp.lt.u32 %tid, 32
-  %n = sreg.u32 ctaid.x
-  %tid = mad.u32 %n, {THREADS}, %tid
-  %wide = mulwide.u32 %tid, 4
-  %at = add.u64 %at, %wide
-  %v = mul.u32 %tid, 0x9e3779b1
-  %n = shr.u32 %v, 29
-  %p = setp.gt.u32 %n, 3
-  %r = mov.u32 0
-{inst}  st.global.u32 [%at], %r
-  ret
-}}
-"
-        )
-    };
-    // The second warp has eight lanes: what others would give it is open.
-    let shuffles = [("up", 0), ("down", 31), ("bfly", 31), ("idx", 31), ("idx", 0x181f)];
-    let shuffles = shuffles.map(|(mode, clamp)| {
-        format!(
-            "  %r, %p = shfl.b32.{mode} %v, %n, {clamp}, 0xffffffff\n  @%p %r = add.u32 %r, 1\n  \
-             %n = shfl.b32.{mode} %r, 19, {clamp}, 0xffffffff\n  %r = xor.b32 %r, %n\n  \
-             %r = selp.b32 %r, 0, %q\n"
-        )
-    });
-    let others = [
-        "  %r = ballot %p, 0xffffffff\n",
-        "  %p = vote.any %p, 0xffffffff\n  %r = selp.b32 5, 6, %p\n",
-        "  %p = vote.all %p, 0xffffffff\n  %r = selp.b32 5, 6, %p\n",
-        "  %r = match.b32 %n, 0xffffffff\n",
-        "  %r = redux.u32.add %v, 0xffffffff\n",
-        "  %r = redux.s32.max %v, 0xffffffff\n",
-        "  warpsync 0xffffffff\n  %r = ballot %p, 0xffffffff\n  bar.sync 0\n",
-        "  %r = bar.popc 0, %p\n",
-    ];
-    for inst in shuffles.iter().map(String::as_str).chain(others) {
-        check(&collective(inst));
-    }
+    collectives().iter().for_each(|text| check(text));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Random kernels of integers and binary32 values: what each thread stores depends on where it has
 //! been.
 
+use super::prf::THREADS;
 use ir::VerifiedModule;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -353,4 +354,62 @@ pub(crate) fn shifts() -> Vec<String> {
         ))
     };
     ["shl.b32", "shr.u32", "shr.s32"].map(kernel).into()
+}
+
+/// Kernels of one warp of PTX and more: each thread stores what a collective gives it.
+pub(crate) fn collectives() -> Vec<String> {
+    let collective = |inst: &str| {
+        format!(
+            "kernel @k(out: u64 global, word: u32) {{
+  reg %tid, %n, %v, %r: b32
+  reg %at, %wide: b64
+  reg %p, %q: pred
+start:
+  %at = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %q = setp.lt.u32 %tid, 32
+  %n = sreg.u32 ctaid.x
+  %tid = mad.u32 %n, {THREADS}, %tid
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %v = mul.u32 %tid, 0x9e3779b1
+  %n = shr.u32 %v, 29
+  %p = setp.gt.u32 %n, 3
+  %r = mov.u32 0
+{inst}  st.global.u32 [%at], %r
+  ret
+}}
+"
+        )
+    };
+    // The second warp has eight lanes: what others would give it is open.
+    let shuffles = [("up", 0), ("down", 31), ("bfly", 31), ("idx", 31), ("idx", 0x181f)];
+    let shuffles = shuffles.map(|(mode, clamp)| {
+        format!(
+            "  %r, %p = shfl.b32.{mode} %v, %n, {clamp}, 0xffffffff\n  @%p %r = add.u32 %r, 1\n  \
+             %n = shfl.b32.{mode} %r, 19, {clamp}, 0xffffffff\n  %r = xor.b32 %r, %n\n  \
+             %r = selp.b32 %r, 0, %q\n"
+        )
+    });
+    let others = [
+        "  %r = ballot %p, 0xffffffff\n",
+        "  %p = vote.any %p, 0xffffffff\n  %r = selp.b32 5, 6, %p\n",
+        "  %p = vote.all %p, 0xffffffff\n  %r = selp.b32 5, 6, %p\n",
+        "  %r = match.b32 %n, 0xffffffff\n",
+        "  %r = redux.u32.add %v, 0xffffffff\n",
+        "  %r = redux.s32.max %v, 0xffffffff\n",
+        "  warpsync 0xffffffff\n  %r = ballot %p, 0xffffffff\n  bar.sync 0\n",
+        "  %r = bar.popc 0, %p\n",
+    ];
+    // Warps come to a different number of them, then to barriers of the block.
+    let rounds = "  %n = sreg.u32 warpid\n  %n = add.u32 %n, 3\n  br head\nhead:\n  \
+                  %v = shfl.b32.bfly %v, 3, 31, 0xffffffff\n  %r = add.u32 %r, %v\n  \
+                  %p = setp.gt.s32 %v, %r\n  %tid = ballot %p, 0xffffffff\n  \
+                  %r = xor.b32 %r, %tid\n  \
+                  %n = sub.u32 %n, 1\n  %p = setp.ne.u32 %n, 0\n  @%p br head\nlast:\n  \
+                  bar.sync 0\n  %p = setp.gt.s32 %r, 7\n  %n = ballot %p, 0xffffffff\n  \
+                  %r = xor.b32 %r, %n\n  %n = bar.popc 0, %p\n  %r = mad.u32 %n, 100, %r\n  \
+                  %p = bar.and 0, %q\n  @%p %r = add.u32 %r, 1\n";
+    let shuffles = shuffles.iter().map(String::as_str);
+    shuffles.chain(others).chain([rounds]).map(collective).collect()
 }
