@@ -226,6 +226,7 @@ const PRF: Backend = Backend {
         let figures = vec![
             ("instructions", made.instructions as u64),
             ("general registers", made.registers.into()),
+            ("registers spilled", made.spilled.into()),
             ("predicate registers", about.registers.into()),
             ("predicates spilled", about.spilled.into()),
         ];

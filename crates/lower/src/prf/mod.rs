@@ -11,6 +11,7 @@
 //!   them;
 //! - a parameter is a word of the block of arguments, or as many as it takes; of one of 64 bits
 //!   whose upper word nothing reads, which is a pointer mostly, it is the lower one;
+//! - general registers beyond those of the file lie in memory (`spill`);
 //! - x60 to x63 are scratch, those below them bases of spill slots, as many as are needed;
 //! - instructions of a packet are independent (`packets`).
 //!
@@ -22,6 +23,7 @@ mod data;
 mod packets;
 mod ranges;
 mod select;
+mod spill;
 mod target;
 mod text;
 mod values;
@@ -42,6 +44,8 @@ pub struct Assembly {
     pub instructions: usize,
     /// General registers used, scratch and bases among them.
     pub registers: u32,
+    /// General registers of the kernel that lie in memory.
+    pub spilled: u32,
     /// The words of arguments in order: each is so many bytes at an offset of the kernel's
     /// parameter block.
     pub arguments: Vec<(u32, u32)>,
@@ -76,7 +80,8 @@ pub fn prf(
     predicates: u32,
 ) -> Result<(Assembly, Predicated), Refused> {
     check(module, kernel)?;
-    predicated(&legalise(module, kernel, TARGET)?, kernel, predicates, &|_| None)
+    let lanes = spill::Lanes { blocks: RESIDENT, threads: BLOCK_THREADS };
+    predicated(&legalise(module, kernel, TARGET)?, kernel, predicates, lanes, &|_| None)
 }
 
 /// As [`prf`], for a launch: the program has what depends on its dimensions, and the machine is
@@ -98,7 +103,8 @@ pub fn prf_for(
         return Err(Missing { what, loc: LocId(0) }.into());
     }
     let legal = legalise_for(module, kernel, TARGET, launch, layout(launch))?;
-    predicated(&legal, kernel, predicates, line)
+    let lanes = spill::Lanes { blocks: layout(launch).blocks, threads: launch.threads() };
+    predicated(&legal, kernel, predicates, lanes, line)
 }
 
 fn check(module: &VerifiedModule, kernel: FuncId) -> Result<(), Missing> {
@@ -112,6 +118,7 @@ fn predicated(
     legal: &VerifiedModule,
     kernel: FuncId,
     predicates: u32,
+    lanes: spill::Lanes,
     line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<(Assembly, Predicated), Refused> {
     let missing = |what: &str| Missing { what: what.to_owned(), loc: LocId(0) };
@@ -125,14 +132,15 @@ fn predicated(
     let (made, functions) = predicate(legal, kernel, options)?;
     let about = functions.into_iter().find(|about| about.function == kernel);
     let about = about.ok_or_else(|| missing("such kernel"))?;
-    Ok((write(&made, kernel, &about, scratch, line)?, about))
+    let mut made = made.into_inner();
+    Ok((write(&mut made, kernel, (&about, lanes), scratch, line)?, about))
 }
 
 /// Writes a kernel that the pass `predicate` has made; `about` is what it said of it.
 fn write(
-    module: &Module,
+    module: &mut Module,
     kernel: FuncId,
-    about: &Predicated,
+    (about, lanes): (&Predicated, spill::Lanes),
     scratch: Option<u32>,
     line: &dyn Fn(LocId) -> Option<String>,
 ) -> Result<Assembly, Missing> {
@@ -140,11 +148,13 @@ fn write(
         let what = "more than 32 predicate registers".to_owned();
         return Err(Missing { what, loc: LocId(0) });
     }
-    let function = &module.functions[kernel.index()];
     // A ballot's mask goes through the slot behind those of predicates.
-    let slots = function.spill_slots + u32::from(scratch.is_some());
+    let slots = module.functions[kernel.index()].spill_slots + u32::from(scratch.is_some());
     let bases = slots.div_ceil(text::SLOTS_OF_BASE);
-    let assigned = ranges::assign(function, &about.file, values::FIRST_SCRATCH - bases)?;
+    let limit = values::FIRST_SCRATCH - bases;
+    let (assigned, spilled) = spill::places(module, kernel, &about.file, limit, lanes)?;
+    let function = &module.functions[kernel.index()];
     let data = data::Data::new(module, function, slots)?;
-    select::select(function, &about.file, &assigned, (bases, scratch), &data, line)
+    let made = select::select(function, &about.file, &assigned, (bases, scratch), &data, line)?;
+    Ok(Assembly { spilled, ..made })
 }

@@ -7,9 +7,9 @@
 //! same round, that all its lanes took part in. Which lanes take part is known from how predicates
 //! are made: each is part of the one that it was made from.
 
-use crate::Missing;
-use ir::{Function, Guard, LaneReg, LocId, Op, Operand, Reg, TermKind};
+use ir::{Function, Guard, LaneReg, Op, Operand, Reg, TermKind};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// A predicate's content between two writes: its index, and what it was made from.
 #[derive(Default)]
@@ -54,13 +54,21 @@ struct Scan<'a> {
     loops: Vec<(u32, u32)>,
 }
 
+/// Registers that there is no place for.
+#[derive(Clone, Debug)]
+pub(super) struct Short {
+    /// Those that may lie in memory; if there are none, nothing helps.
+    pub(super) spilled: Vec<LaneReg>,
+}
+
 /// A machine register, from x1 on, for each register of the kernel that is used; `limit` is the
-/// first that must not be taken.
+/// first that must not be taken. Registers below the number `own` may lie in memory.
 pub(super) fn assign(
     function: &Function,
     file: &[LaneReg],
     limit: u32,
-) -> Result<FxHashMap<LaneReg, u32>, Missing> {
+    own: u32,
+) -> Result<FxHashMap<LaneReg, u32>, Short> {
     let mut scan = Scan {
         function,
         file: file.iter().enumerate().map(|(i, &r)| (r, i + 1)).collect(),
@@ -75,7 +83,7 @@ pub(super) fn assign(
     scan.run();
     let mut ranges: Vec<(u32, u32, LaneReg)> = scan.ranges();
     ranges.sort_unstable();
-    color(&ranges, limit)
+    color(&ranges, limit, own)
 }
 
 impl Scan<'_> {
@@ -183,25 +191,41 @@ impl Scan<'_> {
     }
 }
 
-fn color(ranges: &[(u32, u32, LaneReg)], limit: u32) -> Result<FxHashMap<LaneReg, u32>, Missing> {
+/// Registers are given in the order in which they are needed first; where none is free, the one
+/// that is needed longest has none (Poletto and Sarkar, Linear Scan Register Allocation, 1999).
+fn color(
+    ranges: &[(u32, u32, LaneReg)],
+    limit: u32,
+    own: u32,
+) -> Result<FxHashMap<LaneReg, u32>, Short> {
     let mut out = FxHashMap::default();
     let mut free: Vec<u32> = (1..limit).rev().collect();
-    let mut busy: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> =
-        std::collections::BinaryHeap::new();
+    let mut busy: BTreeSet<(u32, u32, LaneReg)> = BTreeSet::new();
+    let mut spilled = Vec::new();
     for &(start, end, reg) in ranges {
-        while let Some(&std::cmp::Reverse((until, register))) = busy.peek() {
-            if until >= start {
-                break;
-            }
-            busy.pop();
-            free.push(register);
+        while let Some(&first) = busy.first()
+            && first.0 < start
+        {
+            busy.pop_first();
+            free.push(first.1);
         }
         let Some(register) = free.pop() else {
-            let what = format!("more than {} general registers for values", limit - 1);
-            return Err(Missing { what, loc: LocId(0) });
+            let may = |reg: LaneReg| reg.0 < own;
+            let longest = busy.iter().rev().find(|(_, _, reg)| may(*reg)).copied();
+            match longest {
+                Some(longest) if longest.0 > end || !may(reg) => {
+                    busy.remove(&longest);
+                    busy.insert((end, longest.1, reg));
+                    spilled.push(longest.2);
+                    out.insert(reg, longest.1);
+                }
+                _ if may(reg) => spilled.push(reg),
+                _ => return Err(Short { spilled: Vec::new() }),
+            }
+            continue;
         };
         out.insert(reg, register);
-        busy.push(std::cmp::Reverse((end, register)));
+        busy.insert((end, register, reg));
     }
-    Ok(out)
+    if spilled.is_empty() { Ok(out) } else { Err(Short { spilled }) }
 }

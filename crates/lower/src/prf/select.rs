@@ -71,7 +71,8 @@ pub(super) fn select(
     let mut out = format!("# kernel {}\n{params}    .text\n{code}", function.name);
     out.push_str(&data.text);
     let registers = used + bases + 64 - FIRST_SCRATCH;
-    Ok(Assembly { text: out, instructions, registers, arguments: this.arguments })
+    let arguments = this.arguments;
+    Ok(Assembly { text: out, instructions, registers, spilled: 0, arguments })
 }
 
 impl Select<'_> {
