@@ -12,6 +12,10 @@ use super::job::{Job, Result};
 use super::prepare::one;
 use super::report::FinalBuffer;
 
+/// The one parameter of a program that takes the address of the source's parameter block, because
+/// there are more parameters than registers, or larger ones.
+const BLOCK: &str = "parameters";
+
 /// What a machine made of the programs of a job's launches.
 #[derive(Clone, Debug)]
 pub struct LoweredRun {
@@ -73,7 +77,15 @@ impl Job {
                 })
             };
             let given = bind(source, &launch.args, Some(launch.args_span), &mut address)?;
-            let params = arguments(source, kernel, &given)?;
+            let params = match kernel.params.as_slice() {
+                // The program has the parameters in memory.
+                [only] if only.name == BLOCK && in_memory(source) => {
+                    let address = context.allocate(BLOCK, &given);
+                    let address = address.map_err(|reason| no_room(BLOCK, &reason))?;
+                    address.to_le_bytes().to_vec()
+                }
+                _ => arguments(source, kernel, &given)?,
+            };
             // A lowered kernel numbers threads and CTAs over all dimensions.
             let extents = |given: Option<[u64; 3]>| match machine.has_grid {
                 true => [given.unwrap_or([1; 3]).iter().product(), 1, 1],
@@ -131,6 +143,11 @@ impl Job {
             (kernel.name.as_str(), grid, block, launch.shared.as_ref().map_or(0, |s| s.value))
         })
     }
+}
+
+/// Whether parameters do not go into registers one by one.
+fn in_memory(source: &KernelInfo) -> bool {
+    source.params.len() > 8 || source.params.iter().any(|param| param.size > 8)
 }
 
 /// The parameter block of a lowered kernel: its parameters are those of its source in order, or
