@@ -190,7 +190,8 @@ impl Stage<'_> {
 
     /// Bytes for the words that lanes of a warp exchange.
     pub(super) fn exchange_bytes(&self) -> u32 {
-        4 * LANES << u32::from(self.layout.collectives)
+        let places = if self.layout.collectives { 2 } else { 1 };
+        4 * LANES * places
     }
 
     /// Waits until all have read what was offered.

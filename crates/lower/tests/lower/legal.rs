@@ -285,7 +285,7 @@ fn double(rng: &mut Rng) -> u64 {
             sign | near.wrapping_add(rng.bits() % 5).wrapping_sub(2)
         }
         // Numbers near one, so that sums cancel and quotients round.
-        2 => sign | 0x3fe0_0000_0000_0000 + (rng.bits() & 0x003f_ffff_ffff_ffff),
+        2 => sign | (0x3fe0_0000_0000_0000 + (rng.bits() & 0x003f_ffff_ffff_ffff)),
         // Of any exponent that integers and binary32 have.
         3 => sign | (1023 - 160 + rng.bits() % 320) << 52 | rng.bits() & ((1 << 52) - 1),
         // With few digits, so that products are exact or ties.

@@ -223,8 +223,8 @@ fn values_beyond_the_registers_lie_in_memory() {
     let mut text = String::from("  br head\nhead:\n");
     for v in values.clone() {
         let guard = if v % 3 == 0 { "@%p " } else { "" };
-        let _ = write!(text, "  {guard}%v{v} = mad.u32 %h, {}, %v{v}\n", 2 * v + 3);
-        let _ = write!(text, "  %h = add.u32 %h, {v}\n");
+        let _ = writeln!(text, "  {guard}%v{v} = mad.u32 %h, {}, %v{v}", 2 * v + 3);
+        let _ = writeln!(text, "  %h = add.u32 %h, {v}");
     }
     text.push_str("  %p = setp.lt.s32 %h, 0\n");
     for v in values.clone().rev() {
