@@ -6,7 +6,8 @@
 //! answers.
 //!
 //! On the socket commands are lines, and answers are text. ENQ behind a text says that a command
-//! is wanted, ETX before a command interrupts what runs.
+//! is wanted, ETX before a command interrupts what runs. A line that begins with ACK asks what a
+//! screen shows ([`debug::Wanted`], [`debug::View`]).
 
 #![cfg(unix)]
 
@@ -14,12 +15,14 @@ mod server;
 mod terminal;
 
 pub use server::Server;
-pub use terminal::{AttachError, Terminal, find, find_editors};
+pub use terminal::{Answer, AttachError, Terminal, find, find_editors};
 
 /// Says that the launch stands still and a command is wanted (ASCII ENQ).
 const ASKS: u8 = 5;
 /// Interrupts what runs (ASCII ETX, what Ctrl-C is).
 const INTERRUPT: u8 = 3;
+/// Begins a line that asks what a screen shows (ASCII ACK).
+const VIEW: char = '\u{6}';
 /// The extension of sockets; their names are numbers of processes.
 const EXTENSION: &str = "socket";
 /// The extension of sockets for editors, by the Debug Adapter Protocol.

@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use debug::{After, At, Client, Debugger, EndKind, Reply, Session, Target};
+use debug::{After, At, Client, Debugger, EndKind, Reply, Session, Target, View, Wanted};
 
-use crate::{ASKS, EDITORS, EXTENSION, INTERRUPT};
+use crate::{ASKS, EDITORS, EXTENSION, INTERRUPT, VIEW};
 
 /// Time between two looks at the socket.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -203,7 +203,8 @@ fn converse(
     runs: &mut bool,
 ) -> Option<After> {
     let mut say = |text: &str, asks: bool| {
-        let mut bytes = text.as_bytes().to_vec();
+        // What a program has printed may contain anything.
+        let mut bytes: Vec<u8> = text.bytes().filter(|&byte| byte != ASKS).collect();
         bytes.extend(asks.then_some(ASKS));
         client.write_all(&bytes).ok()
     };
@@ -215,6 +216,11 @@ fn converse(
     say(&text, true)?;
     loop {
         let line = lines.recv().ok()?;
+        if let Some(wanted) = line.strip_prefix(VIEW) {
+            let shown = Wanted::decode(wanted).map(|wanted| view(session, &wanted));
+            say(&shown.unwrap_or_default(), true)?;
+            continue;
+        }
         let ended = session.look().end().is_some();
         if ended && ["continue", "c"].contains(&line.trim()) {
             *runs = true;
@@ -227,6 +233,14 @@ fn converse(
             return after;
         }
     }
+}
+
+/// What a screen shows, as text.
+fn view(session: &mut Session<'_>, wanted: &Wanted) -> String {
+    let name = session.look().code().name.clone();
+    let view = View::new(session, wanted, Path::new(&name));
+    session.rearm();
+    view.encode()
 }
 
 /// Reads what a client sends while a launch is in the debugger.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
-use crate::{ASKS, EDITORS, EXTENSION, INTERRUPT};
+use crate::{ASKS, EDITORS, EXTENSION, INTERRUPT, VIEW};
 
 /// Time between two looks for something new.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -82,6 +82,20 @@ fn is_private(folder: &Path) -> bool {
     data.is_dir() && data.mode() & 0o077 == 0 && own.map_or(true, |own| own == data.uid())
 }
 
+/// What a process says to a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A text, after which it wants another one.
+    Text(String),
+    /// A text, after which it has ended.
+    Last(String),
+    /// The user does not want to wait any longer.
+    Unheard,
+}
+
+/// Most bytes of an answer.
+const MOST_ANSWER: usize = 64 << 20;
+
 /// A connection to a process, with what shows it.
 #[derive(Debug)]
 pub struct Terminal {
@@ -100,6 +114,69 @@ impl Terminal {
         let stream = UnixStream::connect(path).map_err(failed)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
         Ok(Self { stream, echo: false })
+    }
+
+    /// Sends a command, and waits for the answer. `interrupt` interrupts what runs; if it is set
+    /// once more, nobody waits any longer.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    pub fn ask(&mut self, command: &str, interrupt: &AtomicBool) -> io::Result<Answer> {
+        let line: String = command.chars().filter(|c| !c.is_control() || *c == VIEW).collect();
+        match self.stream.write_all(format!("{line}\n").as_bytes()) {
+            Ok(()) => self.listen(interrupt),
+            // It has ended; what it has said last is still there.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.listen(interrupt),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks what a screen shows.
+    ///
+    /// # Errors
+    /// If the connection fails, or the process has ended.
+    pub fn view(&mut self, wanted: &debug::Wanted) -> io::Result<debug::View> {
+        let answer = self.ask(&format!("{VIEW}{}", wanted.encode()), &AtomicBool::new(false))?;
+        let view = match answer {
+            Answer::Text(text) => debug::View::decode(&text),
+            Answer::Last(_) | Answer::Unheard => None,
+        };
+        view.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Waits until the process wants a command, as [`Terminal::ask`] does.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    pub fn listen(&mut self, interrupt: &AtomicBool) -> io::Result<Answer> {
+        let (mut said, mut bytes, mut interrupted) = (Vec::new(), [0; 4096], false);
+        let text = |said: &[u8]| String::from_utf8_lossy(said).into_owned();
+        loop {
+            if interrupt.swap(false, Ordering::Relaxed) {
+                if interrupted {
+                    return Ok(Answer::Unheard);
+                }
+                interrupted = true;
+                // One that has ended hears nothing.
+                let _ = self.stream.write_all(&[INTERRUPT]);
+            }
+            let count = match self.stream.read(&mut bytes) {
+                Ok(0) => return Ok(Answer::Last(text(&said))),
+                Ok(count) => count,
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => continue,
+                    io::ErrorKind::ConnectionReset => return Ok(Answer::Last(text(&said))),
+                    _ => return Err(error),
+                },
+            };
+            said.extend_from_slice(&bytes[..count]);
+            if let Some(said) = said.strip_suffix(&[ASKS]) {
+                return Ok(Answer::Text(text(said)));
+            }
+            if said.len() > MOST_ANSWER {
+                return Err(io::Error::other("an answer has no end"));
+            }
+        }
     }
 
     /// Passes commands on and shows answers, until the process ends or the commands do; what runs

@@ -325,6 +325,10 @@ pub(crate) struct Run {
     /// mechanism
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mechanism", "warp_size"])]
     pub(crate) schedule: Option<String>,
+    /// Write a recording of the run, which `simtlab debug FILE` opens at its end, fault or hang, on
+    /// any computer
+    #[arg(long, value_name = "FILE.json", conflicts_with = "schedule")]
+    pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) checks: CheckOptions,
     #[command(flatten)]
@@ -373,6 +377,7 @@ impl Run {
             dump_hex: Vec::new(),
             signature: Vec::new(),
             schedule: None,
+            record: None,
             checks: CheckOptions::default(),
             machine,
         }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use debug::{After, Client, Debugger, Session, Target};
+use debug::{After, Client, Debugger, LaunchRecord, Session, Target};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -276,6 +276,13 @@ fn read_launch(arguments: &Value, attach: bool) -> Result<Launch, String> {
         attach,
         folder: text("folder").map(PathBuf::from),
     })
+}
+
+impl Adapter {
+    /// Opens a recording: the next launches stand where it has them.
+    pub fn reopen(&mut self, launches: Vec<LaunchRecord>) {
+        self.debugger.reopened = launches.into();
+    }
 }
 
 impl Client for Adapter {

@@ -51,6 +51,15 @@ impl Adapter {
 
     /// Once the client has said what it wants: stops at the entry, or runs.
     fn begin(&mut self, session: &mut Session<'_>) -> io::Result<Option<After>> {
+        match session.reopen() {
+            None => {}
+            Some(Ok(None)) => return self.reopened(session).map(|()| None),
+            Some(Ok(after)) => return Ok(after),
+            Some(Err(error)) => {
+                let output = format!("error: {error}\n");
+                self.channel.event("output", json!({"category": "console", "output": output}))?;
+            }
+        }
         if self.launch.stop_on_entry {
             let at = session.focus();
             self.forget();
@@ -61,6 +70,18 @@ impl Adapter {
             Ok(report) => self.stopped(session, &report),
             Err(_) => Ok(Some(After::Stop)),
         }
+    }
+
+    /// Tells that the launch stands where the recording has it.
+    fn reopened(&mut self, session: &Session<'_>) -> io::Result<()> {
+        self.forget();
+        let end = session.look().end();
+        let reason = match end.map(|end| end.kind) {
+            Some(EndKind::Fault | EndKind::Hang) => "exception",
+            _ => "goto",
+        };
+        let text = end.map_or("where the recording stands", |end| end.message.as_str());
+        self.tell_stop(session.focus(), reason, Some(text), &[])
     }
 
     fn tell_stop(
@@ -220,7 +241,8 @@ impl Adapter {
         }
         let text = arguments["expression"].as_str().unwrap_or("");
         if arguments["context"].as_str() == Some("repl") {
-            let moves = ["continue", "c", "step", "s", "next", "n", "quit", "detach"];
+            let moves =
+                ["continue", "c", "step", "s", "next", "n", "quit", "q", "kill", "detach", "retry"];
             let word = text.split_whitespace().next().unwrap_or("");
             if moves.contains(&word) {
                 return Err(format!("`{word}`: use the editor's own commands to move"));

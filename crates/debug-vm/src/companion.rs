@@ -52,6 +52,13 @@ where
         }
     }
 
+    fn other(&self, mechanism: Option<&str>) -> Result<String, String> {
+        let name = mechanism.unwrap_or(vm::Retry::MECHANISM);
+        let entry = converge::Entry::find(name).map_err(|error| error.to_string())?;
+        (self.kernel.begin)(entry.name)?;
+        Ok(entry.name.to_owned())
+    }
+
     fn search(
         &self,
         search: &Search,

@@ -54,24 +54,65 @@ pub struct Kernel<'p, const N: usize> {
     pub begin: Begin<'p, N>,
 }
 
-/// Hands a launch, with its memory, to a debugger; returns it as the debugger leaves it, and what
-/// is to become of it.
+/// A launch as a debugger leaves it.
+pub struct Left<const N: usize> {
+    /// Its state, with its memory.
+    pub state: State<N>,
+    /// What is to become of it: it runs on, or it stops.
+    pub after: After,
+    /// The mechanism under which it has begun again, if it has: its code is then that of
+    /// [`Begun::program`].
+    pub again: Option<&'static str>,
+}
+
+/// Hands a launch, with its memory, to a debugger, until that leaves it.
 pub fn run<const N: usize>(
     kernel: &Kernel<'_, N>,
     state: State<N>,
     client: &mut dyn Client,
-) -> (State<N>, After)
+) -> Left<N>
 where
     State<N>: Exact<N>,
 {
+    let (mut kernel, mut state, mut again) = (*kernel, state, None);
     let module = kernel.program.module();
     let name = module.functions.get(kernel.kernel.index()).map_or("", |f| f.name.as_str());
     let engine = &Engine::<N>;
-    let mut execution = Execution::new(engine, kernel.program, state, explain, code(kernel))
-        .named(name, kernel.mechanism, (kernel.grid, kernel.block))
-        .with_companion(companion(kernel));
-    let after = client.launch(&mut execution);
-    (execution.into_state(), after)
+    loop {
+        let mut execution = Execution::new(engine, kernel.program, state, explain, code(&kernel))
+            .named(name, kernel.mechanism, (kernel.grid, kernel.block))
+            .with_companion(companion(&kernel));
+        let after = client.launch(&mut execution);
+        let other = debug::Target::again(&execution).filter(|_| after == After::Again);
+        let other = other.and_then(|name| converge::Entry::find(name).ok());
+        let Some(other) = other else {
+            return Left { state: execution.into_state(), after, again };
+        };
+        let begun = execution.first_state().and_then(|first| begun(&kernel, other.name, first));
+        let Ok(begun) = begun else {
+            // There is no memory for a second launch.
+            return Left { state: execution.into_state(), after: After::Stop, again };
+        };
+        again = Some(other.name);
+        let (program, places) = (begun.program, begun.places);
+        kernel = Kernel { program, places, mechanism: other.name, ..kernel };
+        state = begun.state;
+    }
+}
+
+/// The launch under another mechanism, with the memory and the heap of its start.
+pub(crate) fn begun<'p, const N: usize>(
+    kernel: &Kernel<'p, N>,
+    mechanism: &str,
+    mut start: State<N>,
+) -> Result<Begun<'p, N>, String>
+where
+    State<N>: Exact<N>,
+{
+    let mut begun = (kernel.begin)(mechanism)?;
+    std::mem::swap(begun.state.memory_mut(), start.memory_mut());
+    begun.state.heap_mut().clone_from(start.heap_mut());
+    Ok(begun)
 }
 
 /// What a kernel's launches have in the debugger beside the exact engine: runs ahead on the fast

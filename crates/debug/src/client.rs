@@ -13,6 +13,8 @@ pub enum After {
     Run,
     /// It stops where it stands.
     Stop,
+    /// It begins again, in the debugger, under the mechanism that [`Target::retry`] was given.
+    Again,
 }
 
 /// Receives launches to be debugged, one after another.
@@ -58,6 +60,9 @@ impl At {
     /// If there is no such location.
     pub fn reach(&self, session: &mut Session<'_>) -> Result<bool, String> {
         use crate::session::motion::{Direction, Reason};
+        if std::mem::take(&mut session.debugger.again) {
+            return Ok(true);
+        }
         let location = match self {
             Self::Start => return Ok(true),
             Self::Fault | Self::Hang => None,
@@ -87,6 +92,32 @@ impl At {
                 }
             });
         }
+    }
+}
+
+/// Whether a launch is shown at its begin.
+pub enum Shown {
+    /// It is, with a text about where it stands.
+    Yes(String),
+    /// It is not; what becomes of it.
+    No(After),
+}
+
+impl At {
+    /// Brings a launch to where it is first shown, or where the recording that is opened has it.
+    ///
+    /// # Errors
+    /// If there is no such place; the launch is to be shown where it stands.
+    pub fn show(&self, session: &mut Session<'_>) -> Result<Shown, String> {
+        let left = match session.reopen() {
+            Some(reopened) => reopened?,
+            None => (!self.reach(session)?).then_some(After::Run),
+        };
+        Ok(match left {
+            Some(after) => Shown::No(after),
+            None if session.last_stop().is_none() => Shown::Yes(String::new()),
+            None => Shown::Yes(crate::commands::stopped(session)),
+        })
     }
 }
 
@@ -147,17 +178,9 @@ impl<R: BufRead, W: Write> Console<R, W> {
     /// Serves one launch; none when input or output has ended.
     fn serve(&mut self, session: &mut Session<'_>) -> Option<After> {
         self.write(&summary(session))?;
-        let (reached, shows) = match session.reopen() {
-            Some(reopened) => (reopened, true),
-            None => (self.at.reach(session), self.at != At::Start),
-        };
-        match reached {
-            Ok(false) => return Some(After::Run),
-            Ok(true) if shows => {
-                let text = crate::commands::stopped(session);
-                self.write(&text)?;
-            }
-            Ok(true) => {}
+        match self.at.show(session) {
+            Ok(Shown::No(after)) => return Some(after),
+            Ok(Shown::Yes(text)) => self.write(&text)?,
             Err(error) => self.write(&format!("error: {error}\n"))?,
         }
         loop {

@@ -118,6 +118,15 @@ impl Code {
         self.instructions.get(self.index(pc)?)
     }
 
+    /// Returns the place of the last instruction before a place, or the place before it where no
+    /// instructions are known.
+    #[must_use]
+    pub fn before(&self, pc: Pc) -> Pc {
+        let after = self.instructions.partition_point(|instruction| instruction.pc < pc);
+        let last = after.checked_sub(1).map(|index| self.instructions[index].pc);
+        last.unwrap_or(Pc(pc.0.saturating_sub(1)))
+    }
+
     /// Returns the function that contains a place.
     #[must_use]
     pub fn function(&self, pc: Pc) -> Option<&Function> {

@@ -73,6 +73,13 @@ pub trait Companion<'p, S> {
     /// Returns why it cannot.
     fn run_ahead(&self, state: &mut S, goal: &Goal<'_>) -> Result<Ahead, String>;
 
+    /// Returns the mechanism of this name, or the one with forward progress, if a launch can begin
+    /// again under it.
+    ///
+    /// # Errors
+    /// Returns why it cannot.
+    fn other(&self, mechanism: Option<&str>) -> Result<String, String>;
+
     /// Begins a search through a recording, whose segments follow each other.
     ///
     /// # Errors

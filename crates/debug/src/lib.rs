@@ -22,9 +22,10 @@ mod session;
 mod target;
 mod timeline;
 mod variables;
+mod view;
 mod watcher;
 
-pub use client::{After, At, Client, Console};
+pub use client::{After, At, Client, Console, Shown};
 pub use code::{Code, Function, Instruction, LineKey, Parameter};
 pub use commands::{Reply, stopped, summary};
 pub use companion::{Ahead, Companion, Found, Goal, Search, Searcher, Segment};
@@ -36,7 +37,8 @@ pub use session::motion::{Direction, Reason, Step, StopReport};
 pub use session::writers::{Dependence, Writer, Written};
 pub use session::{Debugger, Evaluated, Follow, Session};
 pub use target::{
-    AccessWatch, Accessed, Before, BranchView, Changed, End, EndKind, Event, Issued, Judge, Lanes,
-    Look, Memory, Merge, RegisterWatch, Stopped, Stops, Target, TargetError,
+    Abilities, AccessWatch, Accessed, Before, BranchView, Changed, End, EndKind, Event, Issued,
+    Judge, Lanes, Look, Memory, Merge, RegisterWatch, Stopped, Stops, Target, TargetError, Used,
 };
 pub use variables::{Home, Shape, ShownVariable, Variable, VariableType, variables};
+pub use view::{Pane, ProgramLine, View, Wanted};

@@ -4,7 +4,10 @@
 use simt::inspect::FramePlace;
 use simt::observe::GroupId;
 
+use crate::client::After;
 use crate::session::Session;
+use crate::session::motion::{Direction, Reason, Step};
+use crate::target::{EndKind, TargetError};
 
 /// A lane, as a recording names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +57,12 @@ pub struct LaunchRecord {
     pub focus: LanePlace,
     /// A digest of the state there.
     pub digest: u64,
+    /// The mechanism under which the user has begun the launch again.
+    pub again: Option<String>,
+    /// How the launch ended, if it is of a run without the debugger: the code of its fault or hang,
+    /// `done`, `interrupted`, or `hang` for any. The rest of the record is then unknown, but for
+    /// the position where a limit was reached or the run was interrupted.
+    pub ended: Option<String>,
 }
 
 /// Commands that change the state.
@@ -72,26 +81,62 @@ impl Session<'_> {
 
     /// Keeps what a recording needs of this launch, which the session leaves.
     pub fn keep_record(&mut self) {
+        let again = self.target.again().filter(|_| self.debugger.again).map(str::to_owned);
         let record = LaunchRecord {
             changes: std::mem::take(&mut self.changes),
             branch: self.target.branches().1,
             position: self.look().position(),
             focus: LanePlace::of(self.focus()),
             digest: self.look().digest(),
+            again,
+            ended: None,
         };
         self.debugger.records.push(record);
     }
 
-    /// Brings the launch to where the recording that is opened has it. Returns whether it is to be
-    /// shown: launches before the last one of the recording run on. `None` if no recording is
-    /// opened, or all its launches have been.
+    /// Brings the launch to where the recording that is opened has it. Returns what becomes of it
+    /// if it is not to be shown: launches before the last one of the recording run on, or begin
+    /// again as they did. `None` if no recording is opened, or all its launches have been.
     ///
     /// # Errors
     /// If the launch does not come to the recorded state.
-    pub fn reopen(&mut self) -> Option<Result<bool, String>> {
+    pub fn reopen(&mut self) -> Option<Result<Option<After>, String>> {
         let record = self.debugger.reopened.pop_front()?;
         let last = self.debugger.reopened.is_empty();
-        Some(self.restore(&record).map(|()| last))
+        Some(match (&record.again, &record.ended) {
+            (Some(mechanism), _) => {
+                let begun = self.target.retry(Some(mechanism)).map_err(|error| error.to_string());
+                begun.map(|()| Some(After::Again))
+            }
+            (None, _) if !last && record.changes.is_empty() => Ok(Some(After::Run)),
+            (None, Some(ended)) => self.reopen_end(ended, record.position).map(|()| None),
+            (None, None) => self.restore(&record).map(|()| (!last).then_some(After::Run)),
+        })
+    }
+
+    /// Goes to the end of the launch, which is to be the recorded one.
+    fn reopen_end(&mut self, ended: &str, position: u64) -> Result<(), String> {
+        let failed = |error: TargetError| error.to_string();
+        let stopped = ["limit", "interrupted"].contains(&ended);
+        let until = if stopped { position } else { u64::MAX };
+        let report = self.goto(until).map_err(failed)?;
+        // A machine with a limit of its own says so at the next issue.
+        if ended == "limit" {
+            let next = self.step(Step::Issue, Direction::Forward).map_err(failed)?;
+            if !matches!(next.reason, Reason::End(_)) {
+                self.goto(position).map_err(failed)?;
+            }
+        }
+        let hangs = self.look().end().is_some_and(|end| end.kind == EndKind::Hang);
+        let code = self.look().end().map_or("issues left", |end| end.code);
+        let same = code == ended || stopped || ended == "hang" && hangs;
+        if same || report.reason == Reason::Interrupted {
+            return Ok(());
+        }
+        Err(format!(
+            "the launch ends with `{code}`, not with the recorded `{ended}`: another version of \
+             Simtlab has made the recording"
+        ))
     }
 
     fn restore(&mut self, record: &LaunchRecord) -> Result<(), String> {

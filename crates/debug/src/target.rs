@@ -65,6 +65,19 @@ pub struct BranchView {
     pub reached: u64,
 }
 
+/// What the launches of a machine have of what steps and events need.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Abilities {
+    /// The machine turns lanes off by a mask of its own: in it they part and meet.
+    pub masks: bool,
+    /// Registers belong to lanes and groups, not to frames: functions share them.
+    pub one_file: bool,
+    /// Why lanes never part, on machines on which they do not.
+    pub no_parting: Option<&'static str>,
+    /// Why no barrier is ever released, on machines that have none.
+    pub no_barriers: Option<&'static str>,
+}
+
 /// Reads the state at the present position.
 pub trait Look {
     /// The position: issues made.
@@ -81,6 +94,16 @@ pub trait Look {
     fn extents(&self) -> ([u64; 3], [u64; 3]);
     /// The name of the mechanism.
     fn mechanism_name(&self) -> &str;
+    /// What launches of the machine have.
+    fn abilities(&self) -> Abilities;
+    /// The lanes for which an issue is made: on machines with a mask of lanes those that it leaves
+    /// on.
+    fn on(&self, next: &Upcoming<16>) -> Lanes {
+        match self.group(next.group).filter(|_| self.abilities().masks) {
+            Some(group) => next.lanes & group.enabled,
+            None => next.lanes,
+        }
+    }
     /// The resident groups.
     fn groups(&self) -> Vec<GroupView<16>>;
     /// One of them.
@@ -152,13 +175,31 @@ pub struct AccessWatch {
     pub at: Option<FramePlace>,
 }
 
-/// A register whose changes are told.
+/// A register whose changes or uses are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterWatch {
     /// The lane; its frame is counted from the outermost one, which is 0.
     pub at: FramePlace,
     /// The register.
     pub index: u32,
+    /// Whether instructions that read it are told, on machines that tell what they read.
+    pub reads: bool,
+    /// Whether those that write it are told, even if its value stays.
+    pub writes: bool,
+}
+
+impl RegisterWatch {
+    /// The changes of a register.
+    #[must_use]
+    pub const fn changes(at: FramePlace, index: u32) -> Self {
+        Self { at, index, reads: false, writes: false }
+    }
+
+    /// Whether instructions are told, not changes.
+    #[must_use]
+    pub const fn uses(&self) -> bool {
+        self.reads || self.writes
+    }
 }
 
 /// What is told of a run.
@@ -223,6 +264,19 @@ pub struct Changed {
     pub new: Option<u128>,
 }
 
+/// A use of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// The index in [`Stops::registers`].
+    pub watch: usize,
+    /// Whether it was read.
+    pub read: bool,
+    /// Whether it was written.
+    pub written: bool,
+    /// Its value afterwards.
+    pub value: Option<u128>,
+}
+
 /// Paths that have become one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
@@ -249,6 +303,8 @@ pub struct Issued {
     pub accesses: Vec<Accessed>,
     /// Changes of watched registers.
     pub changes: Vec<Changed>,
+    /// Uses of registers whose uses are watched.
+    pub uses: Vec<Used>,
     /// Next places, if there are several.
     pub split: Vec<(Pc, Lanes)>,
     /// Paths that merged.
@@ -293,7 +349,7 @@ pub enum TargetError {
     /// There is no such branch.
     #[error("there is no branch {0}")]
     NoBranch(usize),
-    /// Why a search cannot begin.
+    /// Why a search, or the launch under another mechanism, cannot begin.
     #[error("{0}")]
     Search(String),
 }
@@ -318,6 +374,15 @@ pub trait Target: Look {
     /// # Errors
     /// If there is no such search on this machine.
     fn prepare(&mut self, search: &Search) -> Result<(), TargetError>;
+    /// Lets the launch begin again, as it was launched, under another mechanism, or under the one
+    /// that is known to let all lanes go on: a client that leaves it with
+    /// [`After::Again`](crate::After::Again) receives it once more.
+    ///
+    /// # Errors
+    /// If the machine has no such mechanism.
+    fn retry(&mut self, mechanism: Option<&str>) -> Result<(), TargetError>;
+    /// The mechanism under which the launch is to begin again.
+    fn again(&self) -> Option<&str>;
     /// Goes to a position of the current branch.
     ///
     /// # Errors

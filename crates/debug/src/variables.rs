@@ -156,7 +156,7 @@ pub(crate) fn number(
 /// The place of a frame.
 fn place(look: &dyn Look, at: FramePlace) -> Option<Pc> {
     let frames = look.frames(FramePlace { frame: 0, ..at });
-    Some(called_from(at, *frames.get(at.frame as usize)?))
+    Some(called_from(look.code(), at, *frames.get(at.frame as usize)?))
 }
 
 /// The variables that are known at a place, the outermost first.

@@ -1,9 +1,10 @@
 //! The observer of runs that are watched.
 
+use simt::inspect::{GroupView, PathView};
 use simt::memory::{AccessKind, Space};
 use simt::observe::{Access, Branch, Events, Issue, Observer, Sync};
 
-use crate::target::{AccessWatch, Accessed, Issued, Stops};
+use crate::target::{AccessWatch, Accessed, Issued, Lanes, Merge, Stops};
 
 /// Collects what was asked for of one issue.
 pub(crate) struct Watcher<'s> {
@@ -23,12 +24,49 @@ impl<'s> Watcher<'s> {
         let issued = &mut self.issued;
         issued.accesses.clear();
         issued.changes.clear();
+        issued.uses.clear();
         issued.split.clear();
         issued.merges.clear();
         issued.syncs.clear();
         issued.found.clear();
         self.told = false;
     }
+
+    /// Notes paths that have merged, and, on machines with a mask of lanes, lanes that it has
+    /// turned off beside others, or on again.
+    pub(crate) fn compare<const N: usize>(
+        &mut self,
+        before: &GroupView<N>,
+        after: &GroupView<N>,
+        masks: bool,
+    ) {
+        let issued = &mut self.issued;
+        if self.stops.merges {
+            issued.merges = merges(&before.paths, &after.paths);
+        }
+        let pc = after.next.map_or(issued.pc, |path| path.pc);
+        let kept = before.enabled & after.enabled;
+        let off = (before.enabled - after.enabled) & after.launched;
+        let back = (after.enabled - before.enabled) & before.launched;
+        if masks && self.stops.splits && kept.any() && off.any() {
+            issued.split = vec![(pc, kept.resized()), (pc, off.resized())];
+        }
+        if masks && self.stops.merges && kept.any() && back.any() {
+            let parts = vec![kept.resized(), back.resized()];
+            issued.merges.push(Merge { pc, lanes: after.enabled.resized(), parts });
+        }
+        self.told |= !issued.merges.is_empty() || !issued.split.is_empty();
+    }
+}
+
+/// Paths after an issue that hold lanes of several paths before it.
+fn merges<const N: usize>(before: &[PathView<N>], after: &[PathView<N>]) -> Vec<Merge> {
+    let merge = |path: &PathView<N>| {
+        let parts = before.iter().map(|part| part.lanes & path.lanes).filter(simt::LaneMask::any);
+        let parts: Vec<Lanes> = parts.map(|part| part.resized()).collect();
+        (parts.len() > 1).then(|| Merge { pc: path.pc, lanes: path.lanes.resized(), parts })
+    };
+    after.iter().filter_map(merge).collect()
 }
 
 fn touches(watch: &AccessWatch, access: &Access<'_>) -> bool {

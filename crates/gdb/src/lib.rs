@@ -79,7 +79,15 @@ impl Server {
         stream.set_nodelay(true)?;
         let session = Session::new(&mut self.debugger, target);
         let mut hart = Hart::new(session).ok_or(GdbError::Machine)?;
-        let reason = GdbStub::new(stream).run_blocking::<EventLoop<'_, '_>>(&mut hart);
+        self.listener.set_nonblocking(true)?;
+        let (listener, done) = (&self.listener, AtomicBool::new(false));
+        let reason = std::thread::scope(|scope| {
+            scope.spawn(|| turn_away(listener, &done));
+            let reason = GdbStub::new(stream).run_blocking::<EventLoop<'_, '_>>(&mut hart);
+            done.store(true, Ordering::Relaxed);
+            reason
+        });
+        self.listener.set_nonblocking(false)?;
         match reason {
             Ok(DisconnectReason::Kill) => Ok(After::Stop),
             Ok(_) => Ok(After::Run),
@@ -91,6 +99,16 @@ impl Server {
                     None => Err(GdbError::Protocol(text)),
                 }
             }
+        }
+    }
+}
+
+/// Hangs up on clients that come while another one is served: GDB then says that the connection was
+/// closed, instead of waiting.
+fn turn_away(listener: &TcpListener, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        if listener.accept().is_err() {
+            std::thread::sleep(PATIENCE);
         }
     }
 }

@@ -30,6 +30,25 @@ _start:
     j    _start
 ";
 
+/// A call and its return.
+const CALLS: &str = "\
+_start:
+    li   a0, 1
+    jal  ra, one
+    j    _start
+one:
+    ret
+";
+
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> String {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    digits.chunks(2).filter_map(|pair| char::from_u32(pair[0] * 16 + pair.get(1)?)).collect()
+}
+
 struct Client(TcpStream);
 
 impl Client {
@@ -131,6 +150,50 @@ fn breakpoints_registers_memory_and_time() {
         assert_eq!(client.ask("vCont;c"), "W00");
     });
     assert_eq!((after, a0), (After::Run, 0));
+}
+
+#[test]
+fn a_second_client_is_turned_away() {
+    let (after, _) = with_client(ENDLESS, |mut client| {
+        client.ask("qSupported:swbreak+");
+        let address = client.0.peer_addr().expect("connected");
+        let mut second = TcpStream::connect(address).expect("heard");
+        second.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("set");
+        assert_eq!(second.read(&mut [0; 16]).expect("hung up"), 0);
+        assert_eq!(client.register(10), 0);
+    });
+    assert_eq!(after, After::Stop);
+}
+
+#[test]
+fn a_client_may_leave_while_the_program_runs() {
+    let (after, a0) = with_client(ENDLESS, |mut client| {
+        client.ask("qSupported:swbreak+");
+        client.send("vCont;c");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    });
+    assert!(after == After::Stop && a0 > 0);
+}
+
+#[test]
+fn calls_of_a_program_are_known() {
+    let (after, _) = with_client(CALLS, |mut client| {
+        client.ask("qSupported:swbreak+");
+        for wanted in ["1", "2", "1"] {
+            client.ask("vCont;s");
+            client.send(&format!("qRcmd,{}", hex("where")));
+            let mut said = String::new();
+            loop {
+                match client.receive().as_str() {
+                    "OK" => break,
+                    text => said.push_str(&unhex(text.trim_start_matches('O'))),
+                }
+            }
+            assert_eq!(said.lines().count().to_string(), wanted, "{said}");
+        }
+        client.send("k");
+    });
+    assert_eq!(after, After::Stop);
 }
 
 #[test]

@@ -103,8 +103,18 @@ impl State {
             let result = self.issue(program, observer);
             return self.settle(program, result);
         }
-        let result = self.finish_body(program).map_err(stop);
+        // The end of a kernel is no issue.
+        let left = self.finish_body(program);
+        let result = left.and_then(|()| self.between(program, observer)).map_err(stop);
         self.settle(program, result)
+    }
+
+    /// Enters a kernel's next group, or leaves the kernel if there is none.
+    pub(crate) fn approach_body(&mut self, program: &Program) -> Result<(), Trap> {
+        if matches!(self.phase, Phase::Body(_)) && !self.next_group() {
+            self.finish_body(program)?;
+        }
+        Ok(())
     }
 
     /// Makes sure that a group runs; `false` if all are done.

@@ -58,6 +58,8 @@ fn standing(state: &State) -> Option<(GroupId, Pc, WarpMask, WarpMask)> {
 
 impl Inspect for Linx {
     fn upcoming(&self, program: &Program, state: &mut State) -> Result<Upcoming, Step<Trap>> {
+        // A trap is one of the step.
+        let _ = state.approach(program);
         match standing(state) {
             Some((group, pc, lanes, _)) => Ok(Upcoming { group, pc, lanes }),
             // A program that has ended makes no step.
@@ -174,7 +176,9 @@ impl Inspect for Linx {
     fn frames(&self, _: &Program, state: &State, at: FramePlace) -> Vec<Pc> {
         let here = standing(state);
         let here = here.filter(|(_, _, lanes, _)| lanes.contains(at.lane as usize));
-        here.map(|(_, pc, ..)| pc).into_iter().collect()
+        let Some((_, pc, ..)) = here else { return Vec::new() };
+        // A kernel is called by no function of the program.
+        if group(state).is_some() { vec![pc] } else { state.calls.frames(pc.0) }
     }
 
     fn mechanism(&self, state: &State, _: GroupId) -> Vec<MechanismRow> {
@@ -214,7 +218,7 @@ impl Inspect for Linx {
         digest.finish()
     }
 
-    fn bytes(&self, _: &State) -> usize {
-        size_of::<State>() + (1 << 14)
+    fn bytes(&self, state: &State) -> usize {
+        size_of::<State>() + (1 << 14) + state.calls.bytes()
     }
 }

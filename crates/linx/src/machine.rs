@@ -54,7 +54,20 @@ impl Machine for Linx {
             Phase::Done(_) => return Step::Done,
             Phase::Between { .. } => state.between(program, observer),
             Phase::Block(_) => state.in_block(program, observer),
-            Phase::Header(_) => state.in_header(program, observer),
+            Phase::Header(_) => {
+                let issues = state.issues;
+                let result = state.in_header(program, observer);
+                // A header that a marker ends is no issue: what comes next is.
+                match (&result, &state.phase) {
+                    (Ok(()), Phase::Between { .. }) if state.issues == issues => {
+                        state.between(program, observer)
+                    }
+                    (Ok(()), Phase::Body(_)) if state.issues == issues => {
+                        return state.in_body(program, observer);
+                    }
+                    _ => result,
+                }
+            }
             Phase::Body(_) => return state.in_body(program, observer),
         };
         state.settle(program, result.map_err(|trap| (trap, WarpMask::EMPTY)))
@@ -114,7 +127,29 @@ impl State {
         }
     }
 
-    fn between<O: Observer<1>>(&mut self, program: &Program, observer: &mut O) -> Result<(), Trap> {
+    /// Does what the next step does before it issues an instruction: leaves a block or header that
+    /// a marker ends, and enters or leaves a kernel. After a trap the step does the same again.
+    pub(crate) fn approach(&mut self, program: &Program) -> Result<(), Trap> {
+        let ends = |pc| matches!(self.fetch(program, pc), Fetched::Insn(i) if i.starts_block());
+        match &self.phase {
+            Phase::Block(block) if ends(block.pc) => {
+                let (next, last) = (block.pc, block.start);
+                self.end_block(program, next, last)?;
+            }
+            Phase::Header(header) if matches!(header.kind, Kind::Simt(_)) && ends(header.pc) => {
+                let pc = header.pc;
+                self.end_header(program, pc, pc)?;
+            }
+            _ => {}
+        }
+        self.approach_body(program)
+    }
+
+    pub(crate) fn between<O: Observer<1>>(
+        &mut self,
+        program: &Program,
+        observer: &mut O,
+    ) -> Result<(), Trap> {
         let Phase::Between { pc, source } = self.phase else { return Ok(()) };
         match self.fetch(program, pc) {
             Fetched::Insn(insn) if insn.starts_block() => self.begin(program, &insn, pc, observer),
@@ -176,6 +211,7 @@ impl State {
             Marker::Fixp => return Err(reserved()),
         };
         self.count_uniform(pc, observer);
+        self.link = None;
         // Compiled code reads across blocks what it has pushed.
         if matches!(phase, Phase::Block(_)) && program.conventions() == Conventions::V04 {
             (self.t, self.u) = ([0; 4], [0; 4]);
@@ -184,6 +220,7 @@ impl State {
             let uimm = if insn.length == 4 { insn.bits(22, 5) } else { insn.bits(38, 5) };
             let second = pc.wrapping_add(insn.length - 2);
             self.gpr[10] = second.wrapping_add(uimm << 1);
+            self.link = Some(self.gpr[10]);
         }
         self.phase = phase;
         Ok(())
@@ -205,6 +242,9 @@ impl State {
         }
         let target = self.execute_template(program, insn, template, pc)?;
         self.count_uniform(pc, observer);
+        if let Some(target) = target {
+            self.calls.leave(target);
+        }
         if marked {
             let pc = target.unwrap_or(next);
             self.phase = Phase::Between { pc, source: pc };
@@ -265,7 +305,10 @@ impl State {
             Fetched::Unmapped(at) => return Err(Trap::fetch(pc, at)),
         };
         match insn.action {
-            _ if insn.starts_block() => self.end_block(program, pc, start),
+            _ if insn.starts_block() => {
+                self.end_block(program, pc, start)?;
+                self.between(program, observer)
+            }
             Action::Stop => {
                 let next = pc.wrapping_add(insn.length);
                 self.end_block(program, next, pc)?;
@@ -322,6 +365,12 @@ impl State {
         match target {
             None => self.fall_through(program, next, last),
             Some(target) if program.is_marker(target) => {
+                // A block that sets a return address calls what it goes on with.
+                match (self.link, block.transfer) {
+                    (_, Transfer::Return) | (None, Transfer::Indirect) => self.calls.leave(target),
+                    (Some(back), _) => self.calls.enter(back),
+                    (None, _) => {}
+                }
                 self.phase = Phase::Between { pc: target, source: block.start };
                 Ok(())
             }

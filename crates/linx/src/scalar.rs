@@ -135,7 +135,9 @@ impl State {
             }
             SOp::SetTgt => return Ok(Effect::Target(l)),
             SOp::SetRet => {
-                self.write_scalar(10, pc.wrapping_add_signed(i.imm));
+                let back = pc.wrapping_add_signed(i.imm);
+                self.write_scalar(10, back);
+                self.link = Some(back);
                 return Ok(Effect::None);
             }
             SOp::Csel => {

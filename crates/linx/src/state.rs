@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use calls::Calls;
 use simt::mask::WarpMask;
 use simt::memory::{Addr, MapError, MemoryMap, Permission, Region as Mapped};
 use simt::observe::GroupId;
@@ -334,6 +335,10 @@ pub struct State {
     pub(crate) changes: u64,
     /// Console, exit and memory on request.
     pub host: Host,
+    /// The calls that the program is in, for debuggers.
+    pub(crate) calls: Calls,
+    /// The return address that the running block has set.
+    pub(crate) link: Option<u64>,
 }
 
 impl State {
@@ -377,6 +382,8 @@ impl State {
             reserved: None,
             changes: 0,
             host: Host::new(process, options.calls, options.clock, input),
+            calls: Calls::default(),
+            link: None,
         };
         if let Some(process) = process {
             state.prepare_stack(process, program.entry, &command);

@@ -37,6 +37,9 @@ const NAMES: [&str; 32] = [
     "t5", "t6",
 ];
 
+/// Why frames of callers have no registers.
+const CALLER: &str = "the hart has one register file: registers of callers are not known";
+
 /// The lanes that there are, and those that the bank leaves on.
 fn lanes(state: &State) -> (LaneMask<1>, LaneMask<1>) {
     let count = if state.rsv.enabled { state.rsv.vl.max(1) } else { 1 };
@@ -102,7 +105,7 @@ impl Inspect for Pmask {
         index: u32,
     ) -> Result<u128, InspectError> {
         if at.frame > 0 {
-            return Err(InspectError::NotResident);
+            return Err(InspectError::Access(CALLER.to_owned()));
         }
         let masks = &state.masks;
         Ok(match index {
@@ -126,7 +129,7 @@ impl Inspect for Pmask {
         value: u128,
     ) -> Result<(), InspectError> {
         if at.frame > 0 {
-            return Err(InspectError::NotResident);
+            return Err(InspectError::Access(CALLER.to_owned()));
         }
         let value = value as u64;
         match index {
@@ -152,7 +155,7 @@ impl Inspect for Pmask {
 
     fn frames(&self, _: &Program, state: &State, at: FramePlace) -> Vec<Pc> {
         let there = state.host.exit.is_none() && lanes(state).0.contains(at.lane as usize);
-        if there { vec![Pc(state.pc)] } else { Vec::new() }
+        if there { state.calls.frames(state.pc) } else { Vec::new() }
     }
 
     fn mechanism(&self, state: &State, _: GroupId) -> Vec<MechanismRow> {
@@ -199,6 +202,6 @@ impl Inspect for Pmask {
     }
 
     fn bytes(&self, state: &State) -> usize {
-        size_of::<State>() + (1 << 16) + state.host.console.output.len()
+        size_of::<State>() + (1 << 16) + state.calls.bytes() + state.host.console.output.len()
     }
 }

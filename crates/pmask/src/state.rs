@@ -1,5 +1,6 @@
 //! The architectural state.
 
+use calls::Calls;
 use simt::memory::{AccessResult, Addr, MemoryMap};
 use simt::slots::LaneSlots;
 
@@ -185,6 +186,8 @@ pub struct State {
     pub(crate) decoded: Decoded,
     /// The instruction jumped to itself without changing anything.
     pub(crate) stuck: bool,
+    /// The calls that the program is in, for debuggers.
+    pub(crate) calls: Calls,
 }
 
 impl State {
@@ -221,6 +224,7 @@ impl State {
             locked: false,
             decoded: Decoded::default(),
             stuck: false,
+            calls: Calls::default(),
         }
     }
 

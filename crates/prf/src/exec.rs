@@ -6,6 +6,7 @@
 //! share these semantics, and a trap leaves the state before the instruction: all addresses of a
 //! load or store are checked before the first lane's access.
 
+use calls::Calls;
 use simt::arith::int::{self, DivByZero, Overshift};
 use simt::arith::soft::IntConversion;
 use simt::arith::{Cmp, F32, FpEnv, NanRule, Rounding, float};
@@ -102,6 +103,8 @@ pub(crate) struct Warp {
     pub(crate) live: WarpMask,
     pub(crate) registers: Box<[Lanes; 64]>,
     pub(crate) predicates: [WarpMask; 32],
+    /// The calls that the warp is in, for debuggers.
+    pub(crate) calls: Calls,
 }
 
 /// The inputs of an instruction.

@@ -95,7 +95,7 @@ impl Inspect for Prf {
     fn frames(&self, _: &Program, state: &State, at: FramePlace) -> Vec<Pc> {
         let warp = resident(&state.warps, at).ok();
         let alive = warp.filter(|warp| warp.live.contains(at.lane as usize));
-        alive.map(|warp| Pc(warp.pc.into())).into_iter().collect()
+        alive.map(|warp| warp.calls.frames(warp.pc.into())).unwrap_or_default()
     }
 
     /// The predicate registers that hold lanes.

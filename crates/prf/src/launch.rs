@@ -1,5 +1,6 @@
 //! Launches: their parameters, and their warps.
 
+use calls::Calls;
 use simt::mask::WarpMask;
 use simt::memory::{AccessError, MapError, MemoryMap};
 use simt::observe::GroupId;
@@ -131,6 +132,7 @@ impl Header {
             live: launched,
             registers: Box::new([[0; LANES]; 64]),
             predicates,
+            calls: Calls::default(),
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::counts::{Counts, announce, lanes, participants};
 use crate::exec::{Effect, Inputs, Stop, Trap, Warp, compute, store};
 use crate::image::Words;
 use crate::launch::{Header, Launch, LaunchError};
-use crate::op::Insn;
+use crate::op::{Insn, Op};
 use crate::program::{LoadError, Program};
 
 /// Jumps back after which the next warp of the block has its turn.
@@ -167,9 +167,20 @@ fn issue<O: Observer<1>>(
         observer.branch(&Branch { group: warp.id, pc, targets });
     }
     warp.commit(&effects.effect, config);
+    note_call(warp, &insn, next);
     let back = effects.target.is_some_and(|target| target <= warp.pc);
     warp.pc = next;
     Ok((matches!(effects.effect, Effect::Store { .. }), back))
+}
+
+/// Tells calls and returns: a jump that links calls, whatever the register, and one through a
+/// register that does not link returns if a call waits for its target.
+fn note_call(warp: &mut Warp, insn: &Insn, next: u32) {
+    match insn.op {
+        Op::Jal | Op::Jalr if insn.rd != 0 => warp.calls.enter(warp.pc.wrapping_add(4).into()),
+        Op::Jalr => warp.calls.leave(next.into()),
+        _ => {}
+    }
 }
 
 impl Machine for Prf {

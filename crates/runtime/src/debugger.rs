@@ -65,6 +65,6 @@ pub(crate) fn debug<'p>(
         block,
         begin,
     };
-    let (state, after) = debug_vm::run(&kernel, state, &mut **client);
-    (state, Some(after))
+    let left = debug_vm::run(&kernel, state, &mut **client);
+    (left.state, Some(left.after))
 }

@@ -1,12 +1,13 @@
 //! The layout of the terminal.
 
+use debug::View;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use crate::view::View;
+use crate::Typed;
 
 /// The smallest terminal in which anything can be seen.
 const LEAST: (u16, u16) = (60, 16);
@@ -15,7 +16,7 @@ const LEAST: (u16, u16) = (60, 16);
 const KEYS: &str = "\u{2190} \u{2192} issue  F8/F11 step  F9/F10 next  F6/F5 run  Tab lane  F2 source  F3 pane  F1 help  ^D quit";
 
 /// Draws all.
-pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
+pub(crate) fn draw(frame: &mut Frame<'_>, view: &View, typed: &Typed<'_>) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
         let (width, height) = (area.width, area.height);
@@ -41,16 +42,17 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
     draw_program(frame, view, program);
     draw_lanes(frame, view, lanes);
     draw_rows(frame, view, pane);
-    draw_answers(frame, view, answers);
-    let prompt = if view.runs { "runs; Esc interrupts" } else { "(simtlab) " };
-    let typed = if view.runs { "" } else { &view.input };
+    draw_answers(frame, typed, answers);
+    let runs = typed.runs;
+    let prompt = if runs { "runs; Esc interrupts" } else { "(simtlab) " };
+    let typed = if runs { "" } else { typed.input };
     // The end of a long command is seen.
     let room = (input.width as usize).saturating_sub(prompt.len() + 1);
     let hidden = typed.chars().count().saturating_sub(room);
     let shown: String = typed.chars().skip(hidden).collect();
     let width = prompt.len() + shown.chars().count();
     frame.render_widget(Paragraph::new(format!("{prompt}{shown}")), input);
-    if !view.runs {
+    if !runs {
         frame.set_cursor_position((input.x + width as u16, input.y));
     }
     let dim = Style::new().add_modifier(Modifier::DIM);
@@ -118,22 +120,22 @@ fn draw_rows(frame: &mut Frame<'_>, view: &View, area: Rect) {
         false => Line::raw(text.clone()),
     };
     let lines: Vec<Line<'_>> = view.rows.iter().map(line).collect();
-    frame.render_widget(Paragraph::new(lines).block(titled(view.pane)), area);
+    frame.render_widget(Paragraph::new(lines).block(titled(&view.pane)), area);
 }
 
-fn draw_answers(frame: &mut Frame<'_>, view: &View, area: Rect) {
+fn draw_answers(frame: &mut Frame<'_>, typed: &Typed<'_>, area: Rect) {
     let height = area.height.saturating_sub(1) as usize;
-    let last = view.answers.len().saturating_sub(view.scrolled);
+    let last = typed.answers.len().saturating_sub(typed.scrolled);
     let first = last.saturating_sub(height);
     let lines: Vec<Line<'_>> =
-        view.answers[first..last].iter().map(|text| Line::raw(text.as_str())).collect();
+        typed.answers.range(first..last).map(|text| Line::raw(text.as_str())).collect();
     frame.render_widget(Paragraph::new(lines).block(titled("answers")), area);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::ProgramLine;
+    use debug::ProgramLine;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -151,14 +153,13 @@ mod tests {
             middle: 29,
             lanes: vec!["* warp 0   ##..ww--xx".to_owned(); 50],
             rows: vec!["*%r1 5".to_owned(); 50],
-            answers: vec!["\u{2190} \t".to_owned(); 50],
-            scrolled: 70,
-            input: "x".repeat(300),
             ..View::default()
         };
+        let (answers, input) = (vec!["\u{2190} \t".to_owned(); 50].into(), "x".repeat(300));
+        let typed = Typed { answers: &answers, scrolled: 70, input: &input, runs: false };
         for (width, height) in (0..140).step_by(7).flat_map(|w| (0..50).map(move |h| (w, h))) {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
-            terminal.draw(|frame| draw(frame, &view)).expect("drawn");
+            terminal.draw(|frame| draw(frame, &view, &typed)).expect("drawn");
             // The backend has no text of a terminal without columns.
             if (20..60).contains(&width) && height > 0 {
                 let text = terminal.backend().to_string();

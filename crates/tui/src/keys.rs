@@ -1,6 +1,6 @@
 //! What keys mean: a line of text with its history, and what else they do.
 
-use debug::{After, Session};
+use debug::{After, View};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Longest command that can be typed.
@@ -46,7 +46,7 @@ pub(crate) fn interrupts(key: KeyEvent) -> bool {
 }
 
 /// What a key does.
-pub(crate) fn action(key: KeyEvent, line: &mut Line, session: &Session<'_>) -> Action {
+pub(crate) fn action(key: KeyEvent, line: &mut Line, view: &View) -> Action {
     let empty = line.text.is_empty();
     let command =
         COMMANDS.iter().find(|(code, with, _)| key.code == *code && key.modifiers == *with);
@@ -68,8 +68,8 @@ pub(crate) fn action(key: KeyEvent, line: &mut Line, session: &Session<'_>) -> A
         KeyCode::Enter => return line.enter().map_or(Action::None, Action::Command),
         KeyCode::Up => line.recall(true),
         KeyCode::Down => line.recall(false),
-        KeyCode::Tab => return neighbour(session, true),
-        KeyCode::BackTab => return neighbour(session, false),
+        KeyCode::Tab => return neighbour(view.neighbours[1]),
+        KeyCode::BackTab => return neighbour(view.neighbours[0]),
         KeyCode::F(1) => return Action::Command("help".to_owned()),
         KeyCode::F(2) => return Action::Source,
         KeyCode::F(3) => return Action::Pane,
@@ -87,17 +87,9 @@ pub(crate) fn action(key: KeyEvent, line: &mut Line, session: &Session<'_>) -> A
     Action::None
 }
 
-/// Puts the focus on the next or last lane of the warp that lives.
-fn neighbour(session: &Session<'_>, next: bool) -> Action {
-    let at = session.focus();
-    let Some(group) = session.look().group(at.group) else { return Action::None };
-    let alive: Vec<usize> = (group.launched - group.exited).iter().collect();
-    let lane = at.lane as usize;
-    let found = match next {
-        true => alive.iter().find(|&&other| other > lane).or(alive.first()),
-        false => alive.iter().rev().find(|&&other| other < lane).or(alive.last()),
-    };
-    found.map_or(Action::None, |lane| Action::Command(format!("focus lane {lane}")))
+/// Puts the focus on a lane.
+fn neighbour(lane: Option<u32>) -> Action {
+    lane.map_or(Action::None, |lane| Action::Command(format!("focus lane {lane}")))
 }
 
 /// The command line, with what was entered before.

@@ -1,31 +1,83 @@
 //! The debugger in a terminal: the program, the lanes, registers and the mechanism side by side.
 //!
-//! A [`Screen`] is a [`debug::Client`] that takes the whole terminal. Its command line takes the
-//! commands of the debugger; keys step and run in both directions. `view` makes what is shown
-//! from a session, `draw` lays it out, `keys` says what keys mean.
+//! A [`Screen`] is a [`debug::Client`] that takes the whole terminal; it shows launches of other
+//! processes, too ([`Screen::show`]). Its command line takes the commands of the debugger; keys
+//! step and run in both directions. `draw` lays out a [`debug::View`], `keys` says what keys mean.
 
 mod draw;
 mod keys;
-mod view;
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use debug::{After, At, Client, Debugger, EndKind, Session, Target};
+use debug::{
+    After, At, Client, Debugger, EndKind, Pane, Reply, Session, Shown, Target, View, Wanted,
+};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 
 use keys::{Action, Line};
-use view::{Pane, View};
 
 /// Time between two looks for keys while something runs.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// Lines of answers that are kept.
 const MOST_ANSWERS: usize = 10_000;
+
+/// A launch that is shown, in this process or another.
+pub trait Launch {
+    /// What is shown of it now.
+    ///
+    /// # Errors
+    /// If it has gone.
+    fn view(&mut self, wanted: &Wanted) -> io::Result<View>;
+
+    /// Executes a command.
+    ///
+    /// # Errors
+    /// If it has gone.
+    fn command(&mut self, command: &str) -> io::Result<Reply>;
+
+    /// A flag that interrupts what runs.
+    fn interrupt(&self) -> Arc<AtomicBool>;
+}
+
+/// A launch of this process.
+struct Own<'o, 's> {
+    session: &'o mut Session<'s>,
+    /// The program's path.
+    program: &'o Path,
+}
+
+impl Launch for Own<'_, '_> {
+    fn view(&mut self, wanted: &Wanted) -> io::Result<View> {
+        Ok(View::new(self.session, wanted, self.program))
+    }
+
+    fn command(&mut self, command: &str) -> io::Result<Reply> {
+        let reply = self.session.command(command);
+        self.session.rearm();
+        Ok(reply)
+    }
+
+    fn interrupt(&self) -> Arc<AtomicBool> {
+        self.session.debugger().interrupt()
+    }
+}
+
+/// What is shown beside the launch.
+pub(crate) struct Typed<'t> {
+    answers: &'t VecDeque<String>,
+    /// Lines by which answers are scrolled back.
+    scrolled: usize,
+    input: &'t str,
+    /// Whether a command is executed.
+    runs: bool,
+}
 
 /// The terminal as a client.
 pub struct Screen {
@@ -38,13 +90,10 @@ pub struct Screen {
     pub program: PathBuf,
     line: Line,
     answers: VecDeque<String>,
-    /// Lines by which answers are scrolled back.
     scrolled: usize,
-    /// Lines by which the program is scrolled from the present one.
-    moved: i64,
-    pane: Pane,
-    /// Whether source lines are shown, where the program has them.
-    source: bool,
+    wanted: Wanted,
+    /// What was shown last.
+    view: View,
     /// Keys that came while something ran.
     early: VecDeque<KeyEvent>,
 }
@@ -63,45 +112,50 @@ impl Screen {
             line: Line::default(),
             answers: VecDeque::new(),
             scrolled: 0,
-            moved: 0,
-            pane: Pane::default(),
-            source: true,
+            wanted: Wanted { pane: Pane::default(), source: true, moved: 0 },
+            view: View::default(),
             early: VecDeque::new(),
         })
     }
 
-    fn say(&mut self, text: &str) {
+    /// Adds a text to the answers.
+    pub fn say(&mut self, text: &str) {
         self.answers.extend(text.lines().map(str::to_owned));
         let surplus = self.answers.len().saturating_sub(MOST_ANSWERS);
         self.answers.drain(..surplus);
         self.scrolled = 0;
     }
 
-    fn draw(&mut self, session: &mut Session<'_>, runs: bool) -> io::Result<()> {
-        let mut view = View::new(session, self.pane, (self.source, &self.program), self.moved);
-        view.answers = self.answers.iter().cloned().collect();
-        view.scrolled = self.scrolled;
-        view.input = self.line.text().to_owned();
-        view.runs = runs;
-        self.terminal.draw(|frame| draw::draw(frame, &view)).map(drop)
+    fn draw(&mut self, runs: bool) -> io::Result<()> {
+        let (answers, scrolled) = (&self.answers, self.scrolled);
+        let typed = Typed { answers, scrolled, input: self.line.text(), runs };
+        self.terminal.draw(|frame| draw::draw(frame, &self.view, &typed)).map(drop)
+    }
+
+    /// Does something while keys interrupt it.
+    ///
+    /// # Errors
+    /// If the terminal cannot be written.
+    pub fn watched<T>(&mut self, flag: &AtomicBool, work: impl FnOnce() -> T) -> io::Result<T> {
+        self.draw(true)?;
+        let done = AtomicBool::new(false);
+        let early = &mut self.early;
+        Ok(thread::scope(|scope| {
+            let watch = || watch_keys(&done, flag, early);
+            // Without the thread nothing can be interrupted.
+            let watching = thread::Builder::new().spawn_scoped(scope, watch);
+            let result = work();
+            done.store(true, Ordering::Relaxed);
+            drop(watching);
+            result
+        }))
     }
 
     /// Executes a command, while keys interrupt it.
-    fn command(&mut self, session: &mut Session<'_>, command: &str) -> io::Result<Option<After>> {
-        self.draw(session, true)?;
-        let (done, flag) = (AtomicBool::new(false), session.debugger().interrupt());
-        let early = &mut self.early;
-        let reply = thread::scope(|scope| {
-            let watch = || watch_keys(&done, &flag, early);
-            // Without the thread nothing can be interrupted.
-            let watching = thread::Builder::new().spawn_scoped(scope, watch);
-            let reply = session.command(command);
-            done.store(true, Ordering::Relaxed);
-            drop(watching);
-            reply
-        });
-        session.rearm();
-        self.moved = 0;
+    fn command(&mut self, launch: &mut dyn Launch, command: &str) -> io::Result<Option<After>> {
+        let flag = launch.interrupt();
+        let reply = self.watched(&flag, || launch.command(command))??;
+        self.wanted.moved = 0;
         self.say(&format!("(simtlab) {command}"));
         self.say(&reply.text);
         Ok(reply.after)
@@ -119,38 +173,45 @@ impl Screen {
         })
     }
 
-    fn serve(&mut self, session: &mut Session<'_>) -> io::Result<After> {
-        self.say(&debug::summary(session));
-        let (reached, shows) = match session.reopen() {
-            Some(reopened) => (reopened, true),
-            None => (self.at.reach(session), self.at != At::Start),
-        };
-        match reached {
-            Ok(false) => return Ok(After::Run),
-            Ok(true) if shows => self.say(&debug::stopped(session)),
-            Ok(true) => {}
-            Err(error) => self.say(&format!("error: {error}")),
-        }
+    /// Shows a launch until a command leaves it.
+    ///
+    /// # Errors
+    /// If the terminal or the launch has gone.
+    pub fn show(&mut self, launch: &mut dyn Launch) -> io::Result<After> {
         loop {
-            self.draw(session, false)?;
+            self.view = launch.view(&self.wanted)?;
+            self.draw(false)?;
             let Some(key) = self.key()? else { continue };
-            match keys::action(key, &mut self.line, session) {
+            match keys::action(key, &mut self.line, &self.view) {
                 Action::None => {}
                 Action::Leave(after) => return Ok(after),
-                Action::Pane => self.pane = self.pane.next(),
-                Action::Source => (self.source, self.moved) = (!self.source, 0),
-                Action::Program(lines) => self.moved += lines,
+                Action::Pane => self.wanted.pane = self.wanted.pane.next(),
+                Action::Source => {
+                    (self.wanted.source, self.wanted.moved) = (!self.wanted.source, 0);
+                }
+                Action::Program(lines) => self.wanted.moved += lines,
                 Action::Answers(lines) => {
                     let most = self.answers.len();
                     self.scrolled = self.scrolled.saturating_add_signed(lines).min(most);
                 }
                 Action::Command(command) => {
-                    if let Some(after) = self.command(session, &command)? {
+                    if let Some(after) = self.command(launch, &command)? {
                         return Ok(after);
                     }
                 }
             }
         }
+    }
+
+    fn serve(&mut self, session: &mut Session<'_>) -> io::Result<After> {
+        self.say(&debug::summary(session));
+        match self.at.show(session) {
+            Ok(Shown::No(after)) => return Ok(after),
+            Ok(Shown::Yes(text)) => self.say(&text),
+            Err(error) => self.say(&format!("error: {error}")),
+        }
+        let program = self.program.clone();
+        self.show(&mut Own { session, program: &program })
     }
 }
 

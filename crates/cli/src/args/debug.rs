@@ -57,6 +57,9 @@ pub(crate) struct Dap {
 pub(crate) struct Attach {
     /// What `simtlab exec --debug` has said; by default the program that was started last
     pub(crate) folder: Option<PathBuf>,
+    /// Read commands from standard input line by line, also in a terminal
+    #[arg(long, conflicts_with = "script")]
+    pub(crate) plain: bool,
     /// Read commands from a file, and repeat them in the output
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,

@@ -159,9 +159,19 @@ pub(crate) fn attach(args: &Attach, out: &mut Out) -> Exit {
         Ok(terminal) => terminal,
         Err(error) => return refused(error.to_string(), out),
     };
+    let lines = args.script.is_some() || !std::io::stdin().is_terminal();
+    if !lines && !args.plain && std::io::stdout().is_terminal() {
+        return match super::attached::screen(terminal) {
+            Ok(said) => {
+                out.text(&said);
+                Exit::Ok
+            }
+            Err(error) => refused(error.to_string(), out),
+        };
+    }
     let flag = Arc::default();
     interruptible(&flag);
-    terminal.echo = args.script.is_some() || !std::io::stdin().is_terminal();
+    terminal.echo = lines;
     match terminal.run(&mut input, &mut std::io::stdout(), &flag) {
         Ok(()) => Exit::Ok,
         Err(error) => refused(error.to_string(), out),
@@ -281,8 +291,16 @@ fn launched(adapter: &mut Adapter, launch: &dap::Launch) -> Result<u8, String> {
     };
     let mut sources = SourceMap::new();
     let text = |found: &Diagnostics, sources: &SourceMap| render_all(found, sources, Paint::Plain);
+    let (args, launches, _folder) = match Recording::read(&args.target.subject.path)? {
+        None => (*args, Vec::new(), None),
+        Some(recording) => {
+            let (args, launches, folder) = open(&args, &recording)?;
+            (args, launches, Some(folder))
+        }
+    };
     let job = ready(&args, &mut sources).map_err(|found| text(&found, &sources))?;
     adapter.set_program(job.module_path());
+    adapter.reopen(launches);
     let mut monitor = Unmonitored;
     let report = job.run(false, &mut DebuggedMonitor { monitor: &mut monitor, client: adapter });
     let report = report.map_err(|found| text(&found, &sources))?;

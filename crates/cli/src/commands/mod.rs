@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod assemble;
+#[cfg(unix)]
+mod attached;
 mod bench;
 mod checks;
 mod compare;

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use debug::{Change, LanePlace, LaunchRecord};
+use lab::run::Report;
 use serde_json::{Value, json};
 
-use crate::args::Target;
+use crate::args::{Run, Target};
 
 /// The version of the format.
 const VERSION: u64 = 1;
@@ -52,7 +53,15 @@ fn inputs(target: &Target) -> Result<BTreeSet<PathBuf>, String> {
     for arg in &target.subject.args {
         named(arg, Path::new(""), &mut found);
     }
+    for option in &target.options {
+        named(value_of(option), Path::new(""), &mut found);
+    }
     Ok(found)
+}
+
+/// The value of an option `NAME=VALUE`.
+fn value_of(option: &str) -> &str {
+    option.split_once('=').map_or("", |(_, value)| value)
 }
 
 /// A folder stands for the launch file in it.
@@ -129,18 +138,53 @@ impl Recording {
             ("--warp-size", warp_size),
         ];
         words.extend(options.iter().filter_map(|(name, v)| Some(format!("{name}={}", (*v)?))));
-        words.extend(target.options.iter().map(|option| format!("--option={option}")));
-        for arg in &subject.args {
-            let mut text = arg.clone();
+        let moved = |text: &str, value: &str| -> Result<String, String> {
+            let mut text = text.to_owned();
             let mut own = BTreeSet::new();
-            named(arg, Path::new(""), &mut own);
+            named(value, Path::new(""), &mut own);
             for path in own {
                 let name = path.to_string_lossy();
                 text = text.replace(&*name, &format!("{{{{{}}}}}", relative(&path)?));
             }
-            words.push(format!("--arg={text}"));
+            Ok(text)
+        };
+        for option in &target.options {
+            if value_of(option) == "@-" {
+                return Err("what is read from standard input cannot be recorded".to_owned());
+            }
+            words.push(format!("--option={}", moved(option, value_of(option))?));
+        }
+        for arg in &subject.args {
+            words.push(format!("--arg={}", moved(arg, arg)?));
         }
         Ok(Self { words, files, launches: Vec::new() })
+    }
+
+    /// Reads what a run consists of.
+    ///
+    /// # Errors
+    /// As [`Recording::of`].
+    pub(super) fn of_run(run: &Run) -> Result<Self, String> {
+        // A timeline is written again by no debugger.
+        let given = run.machine.given().into_iter().filter(|(name, ..)| *name != "trace");
+        let target = Target {
+            subject: run.subject.clone(),
+            order: run.order.clone(),
+            options: given.map(|(_, name, value)| format!("{name}={value}")).collect(),
+            asynchrony: None,
+            cluster: None,
+        };
+        Self::of(&target, (run.mechanism.as_deref(), run.warp_size.as_deref()))
+    }
+
+    /// Notes how the launches of a run have ended.
+    pub(super) fn note_ends(&mut self, report: &Report) {
+        let ends = report.ends.iter().zip(&report.stats.launches).map(|(end, stats)| {
+            let ended = if stats.retried.is_some() { "hang" } else { end.name() };
+            let position = stats.counts.slots.issues();
+            LaunchRecord { position, ended: Some(ended.to_owned()), ..LaunchRecord::default() }
+        });
+        self.launches = ends.collect();
     }
 
     /// The text of a file.
@@ -165,6 +209,8 @@ impl Recording {
                 "position": launch.position,
                 "focus": lane(launch.focus),
                 "digest": format!("{:016x}", launch.digest),
+                "again": launch.again,
+                "ended": launch.ended,
             })
         };
         let files: serde_json::Map<String, Value> =
@@ -252,6 +298,10 @@ impl Recording {
                 command: value["command"].as_str()?.to_owned(),
             })
         };
+        let word = |value: &Value| match value {
+            Value::Null => Some(None),
+            value => Some(Some(value.as_str()?.to_owned())),
+        };
         let launch = |value: &Value| {
             Some(LaunchRecord {
                 changes: value["changes"].as_array()?.iter().map(change).collect::<Option<_>>()?,
@@ -259,6 +309,8 @@ impl Recording {
                 position: value["position"].as_u64()?,
                 focus: lane(&value["focus"])?,
                 digest: u64::from_str_radix(value["digest"].as_str()?, 16).ok()?,
+                again: word(&value["again"])?,
+                ended: word(&value["ended"])?,
             })
         };
         let launches = value["launches"].as_array().ok_or_else(|| missing("launches"))?;

@@ -20,6 +20,7 @@ use super::checks::{self, Checks};
 use super::choose_isa;
 use super::explore;
 use super::memory::{self, MemoryFile};
+use super::recording::Recording;
 use super::target::one;
 use crate::args::{EngineName, LevelName, Run, Stats};
 use crate::line::Line;
@@ -154,6 +155,11 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
             return Exit::Usage;
         }
     };
+    // The run may write files that it has read.
+    let recording = match args.record.as_ref().map(|_| Recording::of_run(args)).transpose() {
+        Ok(recording) => recording,
+        Err(error) => return refuse_recording(args, &error, out),
+    };
     let mut bar = ProgressMonitor::new();
     let mut rejoins = Rejoins::default();
     let checking = checker.as_mut().filter(|_| checks.observes());
@@ -189,7 +195,21 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         out.finding(&finding, &sources);
         exit = if exit == Exit::Ok { Exit::Usage } else { exit };
     }
+    if let (Some(path), Some(mut recording)) = (&args.record, recording) {
+        recording.note_ends(&report);
+        if let Err(error) = std::fs::write(path, recording.to_json()) {
+            let refused = refuse_recording(args, &error.to_string(), out);
+            exit = if exit == Exit::Ok { refused } else { exit };
+        }
+    }
     exit
+}
+
+/// Says why there is no recording.
+fn refuse_recording(args: &Run, error: &str, out: &mut Out) -> Exit {
+    let path = args.record.as_deref().unwrap_or(Path::new("")).display();
+    let message = format!("{path} cannot be written: {error}");
+    super::refuse(&Diagnostic::error("cli::output", message), &SourceMap::new(), out)
 }
 
 /// Runs a job with the probes that its reports need, and in the schedule that is given.

@@ -132,6 +132,114 @@ fn pages_of_comparisons_contain_the_run() {
     assert!(code == Some(2) && errors.contains("contains no recording"), "{errors}");
 }
 
+/// Runs a target with `--record`, and returns the recording.
+fn recorded(name: &str, args: &[&str], exit: i32) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recorded");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(name).display().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+    let output = command.arg("run").args(args).args(["--record", &file]).output().expect("runs");
+    assert_eq!(output.status.code(), Some(exit), "{}", String::from_utf8_lossy(&output.stderr));
+    file
+}
+
+#[test]
+fn runs_are_recorded_and_opened_where_they_ended() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recorded-loops.ptx");
+    std::fs::copy(data("loops.ptx"), &program).expect("copied");
+    let program = program.display().to_string();
+    let done = recorded("done.json", &[&[&*program], &LAUNCH[..]].concat(), 0);
+    let fault = [&[&*program], &LAUNCH[..4], &["--arg", "out=u32[2]"]].concat();
+    let fault = recorded("fault.json", &fault, 3);
+    let short = [&[&*program], &LAUNCH[..], &["--limit", "10"]].concat();
+    let short = recorded("short.json", &short, 3);
+    std::fs::remove_file(&program).expect("removed");
+    let (code, out, errors) = debug(&[&done], "reverse-stepi\nwhere\nquit\n");
+    assert_eq!(code, Some(0), "{out}{errors}");
+    assert!(out.contains(": the launch has ended\n(simtlab) reverse-stepi\nissue "), "{out}");
+    assert!(out.contains("=>   22  ret;") && out.contains("*0 line 22 in `k`"), "{out}");
+    let (code, out, _) = debug(&[&fault], "who %out\ndetach\n");
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("fault `out-of-bounds`") && out.contains("written at issue 2"), "{out}");
+    let (_, out, _) = debug(&[&short], "where\nquit\n");
+    assert!(out.contains("issue 10: hang `limit`"), "{out}");
+    let hang = recorded("hang.json", &[&kernel("spinlock/textbook.toml")], 0);
+    let (_, out, _) = debug(&[&hang], "info lanes\nquit\n");
+    assert!(out.contains("hang `") && out.contains("# active"), "{out}");
+    let sieve = recorded("sieve.json", &[&kernel("pmask/sieve/sieve.elf")], 0);
+    let (_, out, _) = debug(&[&sieve], "reverse-stepi\nquit\n");
+    assert!(out.contains("=> 0x8") && out.contains("ecall"), "{out}");
+    // With other settings the launch begins at its start.
+    let (_, out, _) = debug(&[&fault, "--mechanism", "min-pc"], "where\nquit\n");
+    assert!(out.starts_with("kernel `k` under min-pc") && out.contains("line 9"), "{out}");
+    let text = std::fs::read_to_string(&fault).expect("text");
+    assert!(text.contains("\"out-of-bounds\""), "{text}");
+    std::fs::write(&fault, text.replace("\"out-of-bounds\"", "\"misaligned\"")).expect("written");
+    let (_, out, _) = debug(&[&fault], "quit\n");
+    assert!(out.contains("ends with `out-of-bounds`, not with the recorded `misaligned`"), "{out}");
+    let input = ["--isa", "pmask", "--option", "input=@-", "--record", "/dev/null"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+    command.arg("run").arg(kernel("pmask/sieve/sieve.elf")).args(input).stdin(Stdio::null());
+    let said = command.output().expect("runs");
+    let errors = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.code() == Some(2) && errors.contains("standard input"), "{errors}");
+}
+
+#[test]
+fn recordings_that_are_cut_or_corrupt_are_refused() {
+    let program = data("loops.ptx").display().to_string();
+    let file = recorded("cut.json", &[&[&*program], &LAUNCH[..]].concat(), 0);
+    let bytes = std::fs::read(&file).expect("bytes");
+    let other = format!("{file}.json");
+    let opens = |bytes: &[u8]| {
+        std::fs::write(&other, bytes).expect("written");
+        let (code, out, errors) = debug(&[&other], "quit\n");
+        let refused = code == Some(2) && errors.starts_with("error");
+        assert!(refused || code == Some(0) && !out.is_empty(), "{code:?} {out}{errors}");
+        refused
+    };
+    for length in (0..bytes.len() - 2).step_by(bytes.len() / 12) {
+        assert!(opens(&bytes[..length]), "{length} bytes");
+    }
+    let mut refused = 0;
+    for index in (0..24).map(|i| (i * 977 + 13) % bytes.len()) {
+        let mut bad = bytes.clone();
+        bad[index] ^= 1 << (index % 7);
+        refused += u32::from(opens(&bad));
+    }
+    assert!(refused > 0);
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(opens(deep.as_bytes()));
+    let odd = r#"{"simtlab_recording": 1, "words": ["{{a}}"], "launches": [],
+        "files": {"a/b": {"hex": "0"}}}"#;
+    assert!(opens(odd.as_bytes()));
+}
+
+#[test]
+fn launches_that_hang_begin_again_under_another_mechanism() {
+    let target = kernel("spinlock/textbook.toml");
+    let commands = "retry nonsense\nretry\nwhere\nbreak 1\ncontinue\nretry ipdom\ndetach\n";
+    let (code, out, errors) = debug(&[&target, "--at", "hang"], commands);
+    assert_eq!(code, Some(0), "{out}{errors}");
+    assert!(out.contains("hang `") && out.contains("error: "), "{out}");
+    let kernels: Vec<&str> = out.lines().filter(|line| line.starts_with("kernel ")).collect();
+    assert!(kernels.len() == 3, "{out}");
+    assert!(kernels[0].contains("under ipdom") && !kernels[1].contains("under ipdom"), "{out}");
+    let (first, rest) = out.split_once(kernels[1]).expect("it begins again");
+    assert!(!first.contains("issue 0") && rest.contains("*0 line"), "{out}");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("retried.json").display().to_string();
+    let commands = "retry\nrewind 100\ndigest\nquit\n";
+    let (_, out, _) = debug(&[&target, "--at", "hang", "--record", &file], commands);
+    let (_, again, _) = debug(&[&file], "digest\nquit\n");
+    let digest = |out: &str| out.lines().last().unwrap_or_default().to_owned();
+    let digests =
+        [&out, &again].map(|out| digest(out.split("(simtlab) quit").next().unwrap_or("")));
+    assert!(digests[0] == digests[1] && !digests[0].is_empty(), "{out}{again}");
+    let (_, out, _) = debug(&[&kernel("pmask/sieve")], "retry\nquit\n");
+    assert!(out.contains("error: launches of this machine run under `masks` alone"), "{out}");
+}
+
 /// A message of the Debug Adapter Protocol.
 fn message(stream: &mut impl std::io::BufRead) -> String {
     let mut line = String::new();
@@ -321,6 +429,56 @@ fn an_editor_attaches_to_a_program() {
 }
 
 #[test]
+fn an_editor_opens_a_recording() {
+    let program = data("loops.ptx").display().to_string();
+    let fault = [&[&*program], &LAUNCH[..4], &["--arg", "out=u32[2]"]].concat();
+    let file = recorded("edited.json", &fault, 3);
+    let mut editor = Editor::start();
+    editor.ask("initialize", r#"{"adapterID":"simtlab"}"#);
+    editor.ask("launch", &format!(r#"{{"program":"{file}"}}"#));
+    editor.until(&["\"event\"", "\"initialized\""]);
+    editor.ask("configurationDone", "{}");
+    editor.until(&["\"stopped\"", "exception"]);
+    editor.ask("stepBack", r#"{"threadId":1,"granularity":"instruction"}"#);
+    editor.until(&["\"stopped\"", "step"]);
+    editor.ask("disconnect", "{}");
+    editor.until(&["disconnect", "\"success\":true"]);
+    drop(editor.child.stdin.take());
+    editor.child.wait().expect("it ends");
+}
+
+/// What the examples for editors name is what the extension declares.
+#[test]
+fn examples_for_editors_have_declared_attributes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors/vscode");
+    let read = |name: &str| -> serde_json::Value {
+        let text = std::fs::read_to_string(folder.join(name)).expect("a file");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let (package, launch) = (read("package.json"), read("launch.json"));
+    let debugger = &package["contributes"]["debuggers"][0];
+    let mut requests = Vec::new();
+    for example in launch["configurations"].as_array().expect("a list") {
+        let request = example["request"].as_str().expect("text");
+        assert_eq!(example["type"], debugger["type"]);
+        let declared = &debugger["configurationAttributes"][request]["properties"];
+        // These are the editor's own.
+        let own = ["type", "request", "name", "debugServer"];
+        for (name, value) in example.as_object().expect("a map") {
+            let kind = match value {
+                serde_json::Value::Bool(_) => "boolean",
+                serde_json::Value::Array(_) => "array",
+                _ => "string",
+            };
+            let known = own.contains(&&**name) || declared[name]["type"] == kind;
+            assert!(known, "{name} of {}", example["name"]);
+        }
+        requests.push(request);
+    }
+    assert!(requests.contains(&"launch") && requests.contains(&"attach"));
+}
+
+#[test]
 fn a_second_debugger_is_told_so() {
     let program = Debugged::start(&[], &[]);
     let mut first = Command::new(env!("CARGO_BIN_EXE_simtlab"))
@@ -453,6 +611,34 @@ fn screens_of_the_terminal_interface() {
     tmux.expect("end.txt");
     tmux.keys(&["detach", "Enter"]);
     tmux.expect("after.txt");
+}
+
+#[test]
+fn a_program_is_attached_to_in_the_whole_terminal() {
+    let program = Debugged::start(&[], &[]);
+    let simtlab = env!("CARGO_BIN_EXE_simtlab");
+    let command = format!("{simtlab} debug --attach {}; echo left; cat", program.folder);
+    let Some(tmux) = Tmux::start("attached", (110, 36), &command) else {
+        program.attach("");
+        return eprint(b"NOT RUN: there is no tmux\n");
+    };
+    let wait = |what: &str| {
+        let start = Instant::now();
+        while !tmux.screen().contains(what) {
+            assert!(start.elapsed() < PATIENCE, "{what}:\n{}", tmux.screen());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait("fill under ipdom | issue 0 | block 0 warp 0 lane 0");
+    tmux.keys(&["Right", "Right", "Right", "Left", "Tab"]);
+    wait("fill under ipdom | issue 2 | block 0 warp 0 lane 1");
+    tmux.keys(&["F3", "F5"]);
+    wait("the launch has ended");
+    wait("mechanism\u{2500}");
+    tmux.keys(&["C-d"]);
+    wait("left");
+    let (code, text) = program.end();
+    assert_eq!(code, Some(0), "{text}");
 }
 
 #[test]

@@ -23,13 +23,24 @@ loop:
     halt
 ";
 
+/// A loop without an end.
+const ENDLESS: &str = "\
+    li    r1, 5
+loop:
+    addi  r2, r1, -1
+    slt   p1, r2, r1
+    bany  p1, loop
+    halt
+";
+
 /// Serves one client with one launch of the toy machine.
-fn serve(stream: UnixStream) -> Result<(), DapError> {
-    let image = toy::assemble(FileId(0), PROGRAM).expect("a program");
-    let text = SourceFile::new("t.toys", PROGRAM);
+fn serve(stream: UnixStream, program: &'static str) -> Result<(), DapError> {
+    let image = toy::assemble(FileId(0), program).expect("a program");
+    let text = SourceFile::new("t.toys", program);
+    let source = program;
     let instruction = |line: &isa::asm::Line| Instruction {
         pc: Pc(line.address),
-        text: PROGRAM[line.span.range()].into(),
+        text: source[line.span.range()].into(),
         line: Some(text.line_col(line.span.start).line),
         source: None,
     };
@@ -38,7 +49,7 @@ fn serve(stream: UnixStream) -> Result<(), DapError> {
     let launch =
         toy::Launch { threads: 4, width: 4, arguments: Vec::new(), memory: MemoryMap::new() };
     let state = Toy.launch(&program, launch).expect("starts");
-    let code = Code::new("t.toys", PROGRAM, instructions, Vec::new());
+    let code = Code::new("t.toys", source, instructions, Vec::new());
     let explain = |cause: &toy::Trap| cause.to_string();
     let mut execution = Execution::new(&Toy, &program, state, explain, code);
     let mut adapter = Adapter::new(stream.try_clone()?, stream);
@@ -61,8 +72,12 @@ struct Client {
 
 impl Client {
     fn new() -> (Self, std::thread::JoinHandle<Result<(), DapError>>) {
+        Self::of(PROGRAM)
+    }
+
+    fn of(program: &'static str) -> (Self, std::thread::JoinHandle<Result<(), DapError>>) {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
-        let server = std::thread::spawn(move || serve(theirs));
+        let server = std::thread::spawn(move || serve(theirs, program));
         let input = BufReader::new(ours.try_clone().expect("a copy"));
         let schema = schema::Schema::new();
         (Self { input, output: ours, sequence: 0, events: Vec::new(), schema }, server)
@@ -206,6 +221,30 @@ fn a_session_with_steps_back() {
     client.event("terminated");
     client.ask("disconnect", json!({}));
     server.join().expect("no panic").expect("no error");
+}
+
+#[test]
+fn endless_programs_are_interrupted_and_left() {
+    let (mut client, server) = Client::of(ENDLESS);
+    client.ask("launch", json!({"program": "/t.toys", "stopOnEntry": true}));
+    client.ask("configurationDone", json!({}));
+    assert_eq!(client.event("stopped")["reason"], "entry");
+    client.ask("continue", json!({"threadId": 1}));
+    client.ask("pause", json!({"threadId": 1}));
+    let stopped = client.event("stopped");
+    assert_eq!(stopped["reason"], "pause");
+    let issues = client.ask("evaluate", json!({"expression": "issue"}));
+    assert!(issues["result"].as_str().and_then(|n| n.parse().ok()).is_some_and(|n: u64| n > 0));
+    // Commands that would leave the launch are not the editor's.
+    for word in ["quit", "retry", "continue"] {
+        let asked = json!({"expression": word, "context": "repl"});
+        assert_eq!(client.request("evaluate", asked)["success"], false, "{word}");
+    }
+    client.ask("continue", json!({"threadId": 1}));
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    drop(client);
+    // Whether the farewell still reaches the client does not matter.
+    let _ = server.join().expect("no panic");
 }
 
 #[test]

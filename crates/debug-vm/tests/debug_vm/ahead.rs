@@ -80,7 +80,7 @@ fn states_far_away_are_those_of_a_plain_run() {
         let kernel = case.kernel("ipdom", &begin);
         let mut rng = Rng::new(seed);
         for _ in 0..4 {
-            let mut execution = case.execution(&kernel);
+            let mut execution = case.execution(&kernel).with_far(0);
             let position = rng.below(wanted.len());
             execution.seek(position as u64).expect("there");
             assert_eq!(execution.position(), position as u64, "seed {seed}");
@@ -109,7 +109,7 @@ fn runs_ahead_stop_before_the_first_of_the_places() {
             let place = Pc((from + rng.below(case.places.len() - from)) as u64);
             let first = wanted.iter().position(|next| *next == Some(place));
             let first = first.unwrap_or(wanted.len() - 1);
-            let mut execution = case.execution(&kernel);
+            let mut execution = case.execution(&kernel).with_far(0);
             let reached = execution.run_ahead(&[place]).clone();
             let at = execution.position();
             assert_eq!(at, reached.clone().unwrap_or(0), "seed {seed}");
@@ -126,7 +126,7 @@ fn other_mechanisms_do_not_run_ahead() {
     let case = random(3);
     let begin = |name: &str| case.begin(name);
     let kernel = case.kernel("min-pc", &begin);
-    let mut execution = case.execution(&kernel);
+    let mut execution = case.execution(&kernel).with_far(0);
     assert_eq!(*execution.run_ahead(&[]), Err("it has the mechanism `ipdom` alone".to_owned()));
     assert_eq!(execution.position(), 0);
 }

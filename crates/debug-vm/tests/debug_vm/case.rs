@@ -24,6 +24,8 @@ pub(crate) struct Case {
     grid: u32,
     block: [u32; 3],
     bytes: u64,
+    /// Most issues of a block.
+    pub(crate) limit: u64,
 }
 
 impl Case {
@@ -34,7 +36,7 @@ impl Case {
         assert!(!found.has_errors(), "{found:?}\n{}", text.text());
         let program = Program::link(module.expect("lowered")).expect("linked");
         let places = checks::code::places(&program, &|_| Some(&text));
-        Self { program, places, text, grid, block, bytes }
+        Self { program, places, text, grid, block, bytes, limit: 100_000 }
     }
 
     /// The launch before its first issue, with its memory.
@@ -49,7 +51,7 @@ impl Case {
             width: 32,
             params: out.to_le_bytes().to_vec(),
             scope: entry.scope,
-            limit: 100_000,
+            limit: self.limit,
             ..Launch::new(kernel, catalogued(entry))
         };
         let mut state = vm::begin_bare(&self.program, launch).expect("launched");
@@ -77,7 +79,7 @@ impl Case {
         }
     }
 
-    /// The launch in the debugger, which runs ahead wherever it can.
+    /// The launch in the debugger.
     pub(crate) fn execution<'c>(&'c self, kernel: &Kernel<'c, 1>) -> Execution<'c, Engine<1>, 1> {
         let instruction = |(pc, place): (u64, &Place)| Instruction {
             pc: Pc(pc),
@@ -91,7 +93,6 @@ impl Case {
         let state = self.state(kernel.mechanism);
         Execution::new(&ENGINE, &self.program, state, explain, code)
             .with_companion(debug_vm::companion(kernel))
-            .with_far(0)
     }
 
     /// Runs without the debugger and calls back before each issue.

@@ -2,5 +2,4 @@
 
 mod ahead;
 mod case;
-mod cost;
 mod search;

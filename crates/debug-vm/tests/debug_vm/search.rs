@@ -78,7 +78,7 @@ impl Observer<1> for RacesOf {
 fn stops(case: &Case, mechanism: &str, search: Search) -> [Vec<u64>; 2] {
     let begin = |name: &str| case.begin(name);
     let kernel = case.kernel(mechanism, &begin);
-    let mut execution = case.execution(&kernel);
+    let mut execution = case.execution(&kernel).with_far(0);
     let mut debugger = Debugger::default();
     let mut session = Session::new(&mut debugger, &mut execution);
     session.add_point(What::Catch(Catch::Search(search)), "search", None, false);

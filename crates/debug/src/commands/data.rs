@@ -78,7 +78,7 @@ pub(super) fn backtrace(session: &mut Session<'_>, text: &str) -> Answer {
     }
     let mut out = String::new();
     for (frame, &pc) in (0u32..).zip(&frames) {
-        let pc = called_from(FramePlace { frame, ..at }, pc);
+        let pc = called_from(look.code(), FramePlace { frame, ..at }, pc);
         let sign = if frame == at.frame { '*' } else { ' ' };
         let name = look.code().function(pc).map(|f| places::shown(&f.name).to_string());
         let name = name.map_or(String::new(), |name| format!(" in `{name}`"));
@@ -246,7 +246,7 @@ pub(super) fn history(session: &mut Session<'_>, text: &str) -> Answer {
     let here = session.look().position();
     let frames = session.look().frames(FramePlace { frame: 0, ..at }).len() as u32;
     let level = frames.saturating_sub(at.frame + 1);
-    let watch = RegisterWatch { at: FramePlace { frame: level, ..at }, index };
+    let watch = RegisterWatch::changes(FramePlace { frame: level, ..at }, index);
     let stops = Stops { registers: vec![watch], ..Stops::default() };
     let mut rows = Vec::new();
     let scanned = session.scan_back(

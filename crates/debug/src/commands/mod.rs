@@ -142,6 +142,13 @@ static COMMANDS: &[Command] = &[
     command(&["digest"], "", "a digest of the complete state", data::digest),
     command(&["help", "h"], "[COMMAND]", "this", help),
     Command {
+        names: &["retry"],
+        arguments: "[MECHANISM]",
+        about: "begin the launch again, as it was launched, under a mechanism that lets all lanes \
+                go on, or another",
+        does: Does::Leaves(After::Again),
+    },
+    Command {
         names: &["detach"],
         arguments: "",
         about: "let the launch run on without the debugger",
@@ -182,6 +189,16 @@ impl Session<'_> {
             };
         };
         match command.does {
+            Does::Leaves(After::Again) => {
+                let mechanism = Some(rest.trim()).filter(|name| !name.is_empty());
+                match self.target.retry(mechanism) {
+                    Ok(()) => {
+                        self.debugger.again = true;
+                        Reply { text: String::new(), after: Some(After::Again) }
+                    }
+                    Err(error) => Reply { text: format!("error: {error}\n"), after: None },
+                }
+            }
             Does::Leaves(after) => Reply { text: String::new(), after: Some(after) },
             Does::Answers(does) => {
                 let change = self.change(name, line);

@@ -108,8 +108,10 @@ fn add_watch(session: &mut Session<'_>, text: &str, wanted: For) -> Answer {
     if let Some(name) = expr.as_name()
         && let Some(register) = LookNames::new(look).register(name, at)
     {
-        if wanted.reads {
-            return Err("registers are watched for changes alone: write `watch`".to_owned());
+        if wanted.reads && session.place().and_then(|pc| look.effects(pc)).is_none() {
+            return Err("this machine does not tell which registers instructions read: `watch` \
+                        stops when one changes"
+                .to_owned());
         }
         if !rest.is_empty() {
             return Err(format!("`{rest}` was not expected"));
@@ -119,6 +121,8 @@ fn add_watch(session: &mut Session<'_>, text: &str, wanted: For) -> Answer {
         let watch = RegisterWatch {
             at: simt::inspect::FramePlace { frame: level, ..at },
             index: register.index,
+            reads: wanted.reads,
+            writes: wanted.writes && !wanted.change,
         };
         let text = format!("{} of lane {}", register.name, at.lane);
         let number = session.add_point(What::Register { watch }, &text, condition, false);
@@ -202,8 +206,14 @@ pub(super) fn catch(session: &mut Session<'_>, text: &str) -> Answer {
         super::nothing(rest)?;
         found.1.clone()
     };
-    if let Catch::Search(search) = &catch {
-        session.target.prepare(search).map_err(|error| error.to_string())?;
+    let abilities = session.look().abilities();
+    match &catch {
+        Catch::Search(search) => {
+            session.target.prepare(search).map_err(|error| error.to_string())?;
+        }
+        Catch::Split | Catch::Merge => abilities.no_parting.map_or(Ok(()), Err)?,
+        Catch::Arrive | Catch::Release => abilities.no_barriers.map_or(Ok(()), Err)?,
+        Catch::Block | Catch::Mask(_) => {}
     }
     let text = catch.to_string();
     let number = session.add_point(What::Catch(catch), &text, condition, false);
@@ -268,8 +278,10 @@ pub(super) fn listing(session: &Session<'_>) -> String {
             What::Place { places } if places.is_empty() => "break (pending)",
             What::Place { .. } if point.temporary => "tbreak",
             What::Place { .. } => "break",
-            What::Memory { watch, .. } if watch.reads && watch.writes => "awatch",
-            What::Memory { watch, .. } if watch.reads => "rwatch",
+            What::Memory { watch: AccessWatch { reads: true, writes: true, .. }, .. }
+            | What::Register { watch: RegisterWatch { reads: true, writes: true, .. } } => "awatch",
+            What::Memory { watch: AccessWatch { reads: true, .. }, .. }
+            | What::Register { watch: RegisterWatch { reads: true, .. } } => "rwatch",
             What::Memory { .. } | What::Register { .. } => "watch",
             What::Catch(_) => "catch",
         };

@@ -23,6 +23,9 @@ fn times(session: &mut Session<'_>, count: &str, step: Step, direction: Directio
 
 fn once(session: &mut Session<'_>, arguments: &str, step: Step, direction: Direction) -> Answer {
     nothing(arguments)?;
+    if let Some(why) = session.refuses(step) {
+        return Err(why);
+    }
     times(session, "", step, direction)
 }
 

@@ -85,7 +85,7 @@ pub(super) fn here(session: &Session<'_>) -> String {
         None => writeln!(out, " ({})", state(&group, at.lane)),
     };
     if let Some(pc) = session.place() {
-        let pc = crate::session::called_from(at, pc);
+        let pc = crate::session::called_from(look.code(), at, pc);
         out.push_str(&instruction(look, pc, "=>"));
     }
     out

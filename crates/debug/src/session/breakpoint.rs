@@ -12,7 +12,7 @@ use super::{LookNames, Session};
 use crate::companion::Search;
 use crate::expr::{Expr, Type};
 use crate::target::{
-    AccessWatch, Before, Event, Issued, Lanes, Look, RegisterWatch, Stops, TargetError,
+    AccessWatch, Before, Event, Issued, Lanes, Look, RegisterWatch, Stops, TargetError, Used,
 };
 
 /// Events that stop a launch.
@@ -286,9 +286,12 @@ pub(crate) struct Points<'p> {
     points: &'p mut Vec<Breakpoint>,
     /// Whether the run goes forwards: then contents and hits are kept.
     forward: bool,
-    /// The last mask by group, for catches.
-    masks: Vec<(GroupId, Lanes)>,
+    /// The last mask by group, if a catch waits for one.
+    masks: Option<Vec<(GroupId, Lanes)>>,
 }
+
+/// The mask of an issue, and of the group's last one.
+type Masks = Option<(Lanes, Option<Lanes>)>;
 
 /// A hit: why, and the lane to look at.
 #[derive(Clone, Debug, PartialEq)]
@@ -300,17 +303,16 @@ pub(crate) struct Hit {
 
 impl<'p> Points<'p> {
     pub(crate) fn new(points: &'p mut Vec<Breakpoint>, look: &dyn Look, forward: bool) -> Self {
-        let mut masks = Vec::new();
-        if let Some(next) = look.upcoming() {
-            masks.push((next.group, next.lanes));
-        }
+        let waits = |point: &Breakpoint| matches!(point.what, What::Catch(Catch::Mask(_)));
+        let first = || look.upcoming().map(|next| (next.group, look.on(&next)));
+        let masks = points.iter().any(waits).then(|| first().into_iter().collect());
         Self { points, forward, masks }
     }
 
     /// Returns the first hit of an event.
     pub(crate) fn judge(&mut self, look: &dyn Look, event: &Event<'_>) -> Option<Hit> {
         let (mut accesses, mut registers) = (0, 0);
-        let last_mask = self.note(event);
+        let masks = self.note(look, event);
         let mut found = None;
         for point in self.points.iter_mut().filter(|point| point.enabled) {
             let hit = match (&mut point.what, event) {
@@ -331,6 +333,12 @@ impl<'p> Points<'p> {
                     accesses += 1;
                     None
                 }
+                (What::Register { watch }, Event::Issued(issued)) if watch.uses() => {
+                    registers += 1;
+                    let used = issued.uses.iter().find(|used| used.watch == registers - 1);
+                    let lane = Lanes::lane(watch.at.lane as usize);
+                    used.map(|used| (issued.group, lane, Some(described(used, &point.text))))
+                }
                 (What::Register { .. }, Event::Issued(issued)) => {
                     registers += 1;
                     let change = issued.changes.iter().find(|c| c.watch == registers - 1);
@@ -347,7 +355,7 @@ impl<'p> Points<'p> {
                     registers += 1;
                     None
                 }
-                (What::Catch(catch), event) => caught(catch, look, event, last_mask)
+                (What::Catch(catch), event) => caught(catch, look, event, masks)
                     .map(|(group, lanes, text)| (group, lanes, Some(text))),
                 _ => None,
             };
@@ -386,14 +394,16 @@ impl<'p> Points<'p> {
         found
     }
 
-    /// Notes the mask of an issue; returns that of the group's last one.
-    fn note(&mut self, event: &Event<'_>) -> Option<Lanes> {
-        let Event::Before(next) = event else { return None };
-        match self.masks.iter_mut().find(|(group, _)| super::same(*group, next.group)) {
-            Some((_, lanes)) => Some(std::mem::replace(lanes, next.lanes)),
+    /// Notes the mask of an issue, if a catch waits for one; returns it with that of the group's
+    /// last one.
+    fn note(&mut self, look: &dyn Look, event: &Event<'_>) -> Masks {
+        let (Event::Before(next), Some(masks)) = (event, &mut self.masks) else { return None };
+        let on = look.on(next);
+        match masks.iter_mut().find(|(group, _)| super::same(*group, next.group)) {
+            Some((_, lanes)) => Some((on, Some(std::mem::replace(lanes, on)))),
             None => {
-                self.masks.push((next.group, next.lanes));
-                None
+                masks.push((next.group, on));
+                Some((on, None))
             }
         }
     }
@@ -403,6 +413,17 @@ impl<'p> Points<'p> {
         let (Reason::Breakpoint { number } | Reason::Told { number, .. }) = reason else { return };
         points.retain(|point| !(point.temporary && point.number == *number));
     }
+}
+
+/// A use of a register, in words.
+fn described(used: &Used, text: &str) -> String {
+    let verb = match (used.read, used.written) {
+        (true, true) => "read and written",
+        (true, false) => "read",
+        (false, _) => "written",
+    };
+    let value = used.value.map_or("not there".to_owned(), |value| format!("{value:#x}"));
+    format!("{text} {verb}: {value}")
 }
 
 /// Whether a place is the first of its function, or of all.
@@ -425,7 +446,7 @@ fn caught(
     catch: &Catch,
     look: &dyn Look,
     event: &Event<'_>,
-    last_mask: Option<Lanes>,
+    masks: Masks,
 ) -> Option<(GroupId, Lanes, String)> {
     match (catch, event) {
         (Catch::Split, Event::Issued(issued)) if !issued.split.is_empty() => {
@@ -453,7 +474,7 @@ fn caught(
             Some((next.group, next.lanes, format!("block {} begins", next.group.cta)))
         }
         (Catch::Mask(lanes), Event::Before(next))
-            if next.lanes == *lanes && last_mask != Some(*lanes) =>
+            if masks.is_some_and(|(on, last)| on == *lanes && last != Some(on)) =>
         {
             Some((next.group, *lanes, format!("lanes {lanes} are active")))
         }

@@ -15,6 +15,7 @@ use simt::inspect::{FramePlace, GroupView, Register, RegisterKind, RegisterOwner
 use simt::memory::Space;
 use simt::observe::GroupId;
 
+use crate::code::Code;
 use crate::expr::{Expr, Names, Type, Value};
 use crate::recording::{Change, LaunchRecord};
 use crate::target::{Look, Memory, Target};
@@ -46,6 +47,8 @@ pub struct Debugger {
     pub records: Vec<LaunchRecord>,
     /// Launches of a recording that is opened ([`Session::reopen`]).
     pub reopened: VecDeque<LaunchRecord>,
+    /// Whether the next launch is one that begins again: it is shown at its start.
+    pub(crate) again: bool,
     interrupt: Arc<AtomicBool>,
 }
 
@@ -187,7 +190,7 @@ impl<'s> Session<'s> {
     #[must_use]
     pub fn registers(&self) -> Vec<Register> {
         self.place()
-            .map(|pc| self.look().registers(called_from(self.focus, pc)))
+            .map(|pc| self.look().registers(called_from(self.look().code(), self.focus, pc)))
             .unwrap_or_default()
     }
 
@@ -195,7 +198,7 @@ impl<'s> Session<'s> {
     #[must_use]
     pub fn line_registers(&self) -> Vec<u32> {
         let look = self.look();
-        let Some(pc) = self.place().map(|pc| called_from(self.focus, pc)) else {
+        let Some(pc) = self.place().map(|pc| called_from(look.code(), self.focus, pc)) else {
             return Vec::new();
         };
         let (code, line) = (look.code(), look.code().line(pc));
@@ -244,8 +247,8 @@ impl<'s> Session<'s> {
 pub type Evaluated = Result<(Value, Option<Type>), String>;
 
 /// The place of the call whose frame this is: calls return behind themselves.
-pub(crate) fn called_from(at: FramePlace, pc: Pc) -> Pc {
-    if at.frame > 0 { Pc(pc.0.saturating_sub(1)) } else { pc }
+pub(crate) fn called_from(code: &Code, at: FramePlace, pc: Pc) -> Pc {
+    if at.frame > 0 { code.before(pc) } else { pc }
 }
 
 /// Names of registers, parameters, variables and lane numbers.
@@ -291,7 +294,7 @@ impl<'l> LookNames<'l> {
     fn registers_at(&self, at: FramePlace) -> Option<Rc<[Register]>> {
         let frames = self.look.frames(FramePlace { frame: 0, ..at });
         let pc = frames.get(at.frame as usize)?;
-        Some(self.registers(called_from(at, *pc)))
+        Some(self.registers(called_from(self.look.code(), at, *pc)))
     }
 
     /// The register of exactly this name in a frame.

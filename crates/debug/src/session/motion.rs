@@ -179,6 +179,23 @@ impl Session<'_> {
         Origin { focus, follow, line, depth: look.frames(focus).len() }
     }
 
+    /// Why a step leads nowhere: the lane has no caller, or the machine has no such event.
+    #[must_use]
+    pub fn refuses(&self, step: Step) -> Option<String> {
+        let look = self.look();
+        let abilities = look.abilities();
+        match step {
+            Step::Issue | Step::Line | Step::Over => None,
+            Step::Out => {
+                let frames = look.frames(FramePlace { frame: 0, ..self.focus });
+                let outermost = frames.len() == 1;
+                outermost.then(|| "the lane is in its outermost function: no call returns".into())
+            }
+            Step::Rejoin => abilities.no_parting.map(str::to_owned),
+            Step::Barrier => abilities.no_barriers.map(str::to_owned),
+        }
+    }
+
     /// Takes a step; breakpoints on the way stop it.
     ///
     /// # Errors

@@ -95,10 +95,10 @@ impl Session<'_> {
         let look = self.target.look();
         let frames = look.frames(FramePlace { frame: 0, ..at });
         let Some(&pc) = frames.get(at.frame as usize) else { return Ok(None) };
-        let function = look.code().function(called_from(at, pc)).map(|f| f.entry);
+        let function = look.code().function(called_from(look.code(), at, pc)).map(|f| f.entry);
         // Frames are counted from the outermost one, which stays.
         let level = frames.len() - 1 - at.frame as usize;
-        let watch = RegisterWatch { at: FramePlace { frame: level as u32, ..at }, index };
+        let watch = RegisterWatch::changes(FramePlace { frame: level as u32, ..at }, index);
         let stops = Stops { issued: true, registers: vec![watch], ..Stops::default() };
         let mut writes: BTreeMap<Pc, bool> = BTreeMap::new();
         let mut writer = None;

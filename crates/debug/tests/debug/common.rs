@@ -45,11 +45,7 @@ pub(crate) fn random(seed: u64) -> Case {
     case_with(&text, mechanism, (shape.grid, shape.block, width), bytes, (policy, 100_000))
 }
 
-/// A kernel `k` with one parameter, the address of so many bytes, and as many issues as it takes.
-pub(crate) fn case(text: &str, mechanism: &str, sizes: (u32, [u32; 3], u32), bytes: u64) -> Case {
-    case_with(text, mechanism, sizes, bytes, (Policy::First, u64::MAX))
-}
-
+/// A kernel `k` with one parameter, the address of so many bytes.
 fn case_with(
     text: &str,
     mechanism: &str,

@@ -1,6 +1,5 @@
 //! The debugger against launches that are run without it.
 
 mod common;
-mod cost;
 mod time_travel;
 mod writers;

@@ -22,45 +22,45 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #| (simtlab) stepi 6
 #| issue 6
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
-#| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
+#| =>   14  C.BSTOP
 #| (simtlab) info lanes
 #| # active  - off  . diverged  w waiting  x exited
 #| block (0,0,0)
 #| * warp 0   ########
-#|     {0-7} at line 13, next
+#|     {0-7} at line 14, next
 #| (simtlab) info registers p vt#1 a0
 #| a0         30064771072 (0x700000000)  (of the warp)
 #| p          0xff  (of the warp)
 #| vt#1       0
 #| (simtlab) info mechanism
 #| exec, what runs next last
-#|   valid      {0-7} at line 13
-#|   p          {0-7} at line 13
+#|   valid      {0-7} at line 14
+#|   p          {0-7} at line 14
 #| (simtlab) break 13
 #| breakpoint 1: line 13
 #| (simtlab) continue
-#| issue 12: the launch has ended
+#| issue 10: the launch has ended
 #| (simtlab) stepi
-#| issue 12: the launch has ended
+#| issue 10: the launch has ended
 #| (simtlab) lanes vt#1
 #| error: the warp in focus is not resident
 #| (simtlab) watch [out + 12]:u32
 #| watch 2: 4 bytes at global[0x70000000c]
 #| (simtlab) continue
-#| issue 12: the launch has ended
+#| issue 10: the launch has ended
 #| (simtlab) reverse-continue
-#| issue 6: 2: [out + 12]:u32 written by lanes {3}: 0 -> 6
+#| issue 5: 2: [out + 12]:u32 written by lanes {3}: 0 -> 6
 #| block (0,0,0), warp 0, lane 3, thread (0,0,3), active {0-7}
 #| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
 #| (simtlab) reverse-stepi 2
-#| issue 4
+#| issue 3
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    9  C.BSTART.STD
+#| =>    8  C.B.DIMI 8, ->lb0
 #| (simtlab) info lanes
 #| # active  - off  . diverged  w waiting  x exited
 #| block (0,0,0)
 #| * warp 0   #
-#|     {0} at line 9, next
+#|     {0} at line 8, next
 #| (simtlab) who a0
 #| a0: not written since the launch began
 #| (simtlab) quit

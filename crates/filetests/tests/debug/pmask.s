@@ -67,4 +67,11 @@ word:
 #| issue 5: 3: [word]:u64 written by lanes {0}: 9 -> 1
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    9  bnez a0, loop
+#| (simtlab) delete
+#| (simtlab) rwatch a0
+#| error: this machine does not tell which registers instructions read: `watch` stops when one changes
+#| (simtlab) retry
+#| error: launches of this machine run under `masks` alone
+#| (simtlab) rejoin
+#| issue 11: the launch has ended
 #| (simtlab) quit

@@ -20,8 +20,8 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #| =>    6  B.TEXT body
 #| (simtlab) stepi 3
 #| issue 4
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    9  C.BSTART.STD
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
+#| =>   12  v.add lc0.uw, lc0.uw, ->vt.w
 #| (simtlab) reverse-stepi 2
 #| issue 2
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
@@ -33,53 +33,49 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #| (simtlab) step 3
 #| issue 6
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
-#| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
+#| =>   14  C.BSTOP
 #| (simtlab) reverse-step
 #| issue 5
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>   12  v.add lc0.uw, lc0.uw, ->vt.w
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
+#| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
 #| (simtlab) next 2
 #| issue 7
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
-#| =>   14  C.BSTOP
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    9  C.BSTART.STD
 #| (simtlab) reverse-next
 #| issue 6
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
-#| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
+#| =>   14  C.BSTOP
 #| (simtlab) rejoin
-#| issue 12: the launch has ended
+#| issue 10: the launch has ended
 #| (simtlab) reverse-rejoin
 #| issue 0: the start of the launch
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    5  BSTART.MSEQ 0
 #| (simtlab) barrier
-#| issue 12: the launch has ended
+#| error: this machine has no barriers
 #| (simtlab) reverse-barrier
-#| issue 0: the start of the launch
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    5  BSTART.MSEQ 0
+#| error: this machine has no barriers
 #| (simtlab) finish
-#| issue 12: the launch has ended
+#| error: the lane is in its outermost function: no call returns
 #| (simtlab) reverse-finish
-#| issue 0: the start of the launch
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    5  BSTART.MSEQ 0
+#| error: the lane is in its outermost function: no call returns
 #| (simtlab) rewind 7
 #| issue 7
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0-7}
-#| =>   14  C.BSTOP
+#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
+#| =>    9  C.BSTART.STD
 #| (simtlab) rewind 2
 #| issue 2
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    7  B.IOR [a0],[]
 #| (simtlab) continue
-#| issue 12: the launch has ended
+#| issue 10: the launch has ended
 #| (simtlab) reverse-stepi
-#| issue 11
+#| issue 9
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>   11  ebreak 0
 #| (simtlab) continue
-#| issue 12: the launch has ended
+#| issue 10: the launch has ended
 #| (simtlab) reverse-continue
 #| issue 0: the start of the launch
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}

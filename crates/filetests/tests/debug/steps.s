@@ -1,4 +1,4 @@
-# Every form of steps, forwards and backwards, on a hart without frames or lanes that part: `next` enters `less`, `finish` and `rejoin` go to the end.
+# Every form of steps, forwards and backwards, on a hart; its lanes are those of RSV, and it has no barriers.
 #: run:
 _start:
     li   a0, 2
@@ -37,13 +37,13 @@ less:
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    6  jal ra, less
 #| (simtlab) next 2
-#| issue 7
+#| issue 9
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>   12  ret
+#| =>    8  li a7, 93
 #| (simtlab) reverse-next
-#| issue 6
+#| issue 8
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>   11  addi a0, a0, -1
+#| =>    7  bnez a0, loop
 #| (simtlab) rejoin
 #| issue 11: the launch has ended
 #| (simtlab) reverse-rejoin
@@ -51,17 +51,13 @@ less:
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
 #| =>    4  li a0, 2
 #| (simtlab) barrier
-#| issue 11: the launch has ended
+#| error: this machine has no barriers
 #| (simtlab) reverse-barrier
-#| issue 0: the start of the launch
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    4  li a0, 2
+#| error: this machine has no barriers
 #| (simtlab) finish
-#| issue 11: the launch has ended
+#| error: the lane is in its outermost function: no call returns
 #| (simtlab) reverse-finish
-#| issue 0: the start of the launch
-#| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}
-#| =>    4  li a0, 2
+#| error: the lane is in its outermost function: no call returns
 #| (simtlab) rewind 7
 #| issue 7
 #| block (0,0,0), warp 0, lane 0, thread (0,0,0), active {0}

@@ -4,3 +4,4 @@ mod facts;
 mod prf;
 mod small_stack;
 mod stats;
+mod time_travel;

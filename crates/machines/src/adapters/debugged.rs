@@ -1,6 +1,6 @@
 //! Launches of machines with listings in the debugger.
 
-use debug::{After, Client, Execution, Function, Instruction};
+use debug::{Abilities, After, Client, Execution, Function, Instruction};
 use simt::Pc;
 use simt::inspect::Inspect;
 use simt::machine::Machine;
@@ -11,19 +11,58 @@ use crate::launch::LaunchRequest;
 /// Finds the code with which a program has ended itself.
 type ExitCode<S> = fn(&S) -> Option<i64>;
 
-/// Hands a launch to a debugger; the state is then where it has left it.
-pub(super) fn run<M: Inspect<1>>(
+/// Why lanes of machines with predicates do not part.
+const PREDICATED: &str = "lanes of this machine never part: they issue every instruction together, \
+                          and its predicate turns some of them off for that one";
+/// Why nothing arrives at barriers.
+const NO_BARRIERS: &str = "this machine has no barriers";
+
+/// Lanes are turned off by predicates of single instructions.
+pub(super) const PREDICATES: Abilities = Abilities {
+    masks: false,
+    one_file: true,
+    no_parting: Some(PREDICATED),
+    no_barriers: Some(NO_BARRIERS),
+};
+/// Lanes are turned off by a mask, until it turns them on again.
+pub(super) const MASKS: Abilities =
+    Abilities { masks: true, one_file: true, no_parting: None, no_barriers: Some(NO_BARRIERS) };
+
+/// Hands a launch to a debugger, on a machine whose lanes have predicates; the state is then where
+/// it has left it.
+pub(super) fn predicated<M: Inspect<1>>(
     code: &Code<'_, M>,
     state: &mut <M as Machine<1>>::State,
     launch: (&LaunchRequest<'_>, Extents),
     client: &mut dyn Client,
 ) -> After {
-    let program = About { exit: |_| None, instructions: |_| Vec::new() };
+    run(code, state, launch, (client, PREDICATES))
+}
+
+/// The same on a machine with a mask of lanes.
+pub(super) fn masked<M: Inspect<1>>(
+    code: &Code<'_, M>,
+    state: &mut <M as Machine<1>>::State,
+    launch: (&LaunchRequest<'_>, Extents),
+    client: &mut dyn Client,
+) -> After {
+    run(code, state, launch, (client, MASKS))
+}
+
+fn run<M: Inspect<1>>(
+    code: &Code<'_, M>,
+    state: &mut <M as Machine<1>>::State,
+    launch: (&LaunchRequest<'_>, Extents),
+    (client, abilities): (&mut dyn Client, Abilities),
+) -> After {
+    let program = About { abilities, exit: |_| None, instructions: |_| Vec::new() };
     described(code, state, launch, (client, program))
 }
 
-/// What else there is to know of the programs of a machine.
+/// What else there is to know of a machine and its programs.
 pub(super) struct About<M: Machine<1>> {
+    /// What its launches have.
+    pub(super) abilities: Abilities,
     /// The code with which one has ended itself.
     pub(super) exit: ExitCode<M::State>,
     /// The instructions of one that was not text.
@@ -48,7 +87,7 @@ pub(super) fn described<M: Inspect<1>>(
         request.mechanism,
         (extents.grid, extents.block),
     );
-    execution = execution.with_exit(about.exit);
+    execution = execution.with_exit(about.exit).with_abilities(about.abilities);
     let after = client.launch(&mut execution);
     *state = execution.into_state();
     after
@@ -75,13 +114,17 @@ fn lines<M: Machine<1>>(
     if text.is_none() {
         instructions = binary(code.program);
     }
-    let next = |entry: u64| symbols.iter().map(|s| s.1).filter(|&at| at > entry).min();
+    // Names that begin so are an assembler's own, for places in functions.
+    let named = symbols.iter().filter(|(name, _)| !name.starts_with(".L"));
+    let next = |entry: u64| named.clone().map(|s| s.1).filter(|&at| at > entry).min();
     let function = |(name, entry): &(String, u64)| Function {
         name: name.clone(),
         entry: Pc(*entry),
         end: Pc(next(*entry).unwrap_or(u64::MAX)),
     };
-    let functions = symbols.iter().map(function).collect();
+    let functions = named.clone().map(function).collect();
     let (name, text) = text.map_or(("", ""), |text| (text.name(), text.text()));
-    debug::Code::new(name, text, instructions, functions)
+    let mut lines = debug::Code::new(name, text, instructions, functions);
+    lines.labels = symbols.iter().map(|(name, at)| (name.clone(), Pc(*at))).collect();
+    lines
 }

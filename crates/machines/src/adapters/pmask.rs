@@ -419,7 +419,7 @@ impl Context for PmaskContext<'_> {
             symbols: &symbols,
             debug: Some(|code, state, launch, client| {
                 let exit = |state: &pmask::State| state.host.exit;
-                let about = debugged::About { exit, instructions };
+                let about = debugged::About { abilities: debugged::MASKS, exit, instructions };
                 debugged::described(code, state, launch, (client, about))
             }),
         };

@@ -172,7 +172,7 @@ impl Context for ToyContext<'_> {
             listing: &self.program.listing,
             pcs: self.program.program.code_bytes(),
             symbols: &[],
-            debug: Some(debugged::run),
+            debug: Some(debugged::predicated),
         };
         let threads = u64::from(count);
         let (grid, block) = (request.grid, request.block);

@@ -68,11 +68,13 @@ pub(crate) fn scalar<O: Observer<1>>(
         Op::Auipc => state.set_x(inst.rd, target),
         Op::Jal => {
             state.set_x(inst.rd, next);
+            note_call(state, (inst.rd, 0), (next, target));
             return jump(state, target, inst.rd == 0, context);
         }
         Op::Jalr => {
             state.set_x(inst.rd, next);
             let target = rs1.wrapping_add_signed(inst.imm) & !1;
+            note_call(state, (inst.rd, inst.rs1), (next, target));
             return jump(state, target, inst.rd == 0, context);
         }
         Op::Branch(compare) => {
@@ -238,6 +240,18 @@ fn atomic<O: Observer<1>>(
     };
     state.set_x(inst.rd, result);
     Ok(())
+}
+
+/// Tells calls and returns by their registers, as the hints of return-address prediction do (RISC-V
+/// unprivileged ISA, "Unconditional Jumps"): `ra` and `t0` link.
+fn note_call(state: &mut State, (rd, rs1): (u8, u8), (back, target): (u64, u64)) {
+    let links = |register: u8| matches!(register, 1 | 5);
+    if links(rs1) && rs1 != rd {
+        state.calls.leave(target);
+    }
+    if links(rd) {
+        state.calls.enter(back);
+    }
 }
 
 fn jump<O: Observer<1>>(

@@ -196,8 +196,10 @@ impl Context for LinxContext<'_> {
             problem(about, error.to_string())
         })?;
         let (program, listing) = (&self.program.code, &self.program.listing);
-        let debug = Some(debugged::run as _);
-        let code = Code { machine: &machine, program, listing, pcs: 0, symbols: &[], debug };
+        let debug = Some(debugged::masked as _);
+        let symbols: Vec<(String, u64)> =
+            self.program.labels.iter().map(|(name, at)| (name.clone(), *at)).collect();
+        let code = Code { machine: &machine, program, listing, pcs: 0, symbols: &symbols, debug };
         let (grid, block) = (request.grid, request.block);
         let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let bounds = Bounds { slice: SLICE, limit: request.limit.unwrap_or(LIMIT) };

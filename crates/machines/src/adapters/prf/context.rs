@@ -196,7 +196,8 @@ impl<'p> PrfContext<'p> {
         })?;
         let listing = &self.program.listing;
         let pcs = program.code_bytes();
-        let code = Code { machine, program, listing, pcs, symbols: &[], debug };
+        let symbols = &self.program.labels;
+        let code = Code { machine, program, listing, pcs, symbols, debug };
         let extents = Extents {
             grid: [blocks, 1, 1],
             block: [threads.into(), 1, 1],
@@ -225,7 +226,7 @@ impl<'p> PrfContext<'p> {
         let how: How<::prf::State> = (SLICE, ::prf::State::blocks_done, Some(circles));
         let detailed = both.0.detailed;
         let (end, mut stats, state) =
-            self.execute((&machine, Some(debugged::run)), program, launch, both, how)?;
+            self.execute((&machine, Some(debugged::predicated)), program, launch, both, how)?;
         let counts = *state.counts();
         stats.own = counts.named().map(|(name, count)| (name.to_owned(), count)).collect();
         self.memory = state.memory;

@@ -17,6 +17,8 @@ pub(super) struct PrfProgram {
     pub(super) params: Vec<(String, bool)>,
     pub(super) file: FileId,
     pub(super) listing: Listing,
+    /// Labels of the text, with their addresses.
+    pub(super) labels: Vec<(String, u64)>,
 }
 
 /// Reads a program; adds warnings to `found`.
@@ -32,17 +34,19 @@ pub(super) fn read(image: Image<'_>, found: &mut Diagnostics) -> Result<PrfProgr
             let finding = Diagnostic::warning("prf::entry", message);
             found.push(finding.help("it starts there; `--entry` names another address"));
         }
-        let (params, listing) = Default::default();
-        return Ok(PrfProgram { words, program, params, file: image.file, listing });
+        let (params, listing, labels) = Default::default();
+        return Ok(PrfProgram { words, program, params, file: image.file, listing, labels });
     }
     let mut assembled = ::prf::assemble(config.encoding, image.file, text)?;
     found.append(std::mem::take(&mut assembled.warnings));
     let params = ::prf::parameters(&assembled)?;
     let words = Words::assembled(&assembled);
     let program = ::prf::Program::new(&words, config).map_err(|e| not_loaded(&e))?;
+    let labels = assembled.symbols.iter().filter(|symbol| symbol.address);
+    let labels = labels.map(|symbol| (symbol.name.clone(), symbol.value)).collect();
     let listing = Listing::new(text, assembled.lines);
     hazards(&program, &listing, found);
-    Ok(PrfProgram { words, program, params, file: image.file, listing })
+    Ok(PrfProgram { words, program, params, file: image.file, listing, labels })
 }
 
 /// Warns of packets that the cycle-level model may execute out of the order in which they are

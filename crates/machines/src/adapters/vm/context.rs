@@ -116,13 +116,16 @@ impl<'p> VmContext<'p> {
         let mut memory = std::mem::take(&mut self.memory);
         let mut state = state;
         let mut stopped_by_user = false;
+        let mut again = None;
         if let Some(client) = monitor.debugger() {
-            let after;
             let begin = |other: &str| self.begin_under::<N>(other, request);
             let launch = (request, &begin as debug_vm::Begin<'_, N>);
-            (state, after) = debugged::run(program, (state, &mut memory), launch, client);
-            stopped_by_user = after == debug::After::Stop;
+            let left = debugged::run(program, (state, &mut memory), launch, client);
+            stopped_by_user = left.after == debug::After::Stop;
+            (state, again) = (left.state, left.again);
         }
+        // What a pass has made of the program has other places than the program itself.
+        let program = if again.is_some() { self.program } else { program };
         if stopped_by_user {
             self.memory = memory;
             let totals = RunTotals {
@@ -145,10 +148,10 @@ impl<'p> VmContext<'p> {
         let run =
             engine::run_exact(launch, &mut guest, restart, &mut MonitorAdapter { monitor, blocks });
         self.memory = memory;
-        let ExactRun { end, state, counters, retried } = run.map_err(stopped)?;
+        let ExactRun { end, state, counters, mut retried } = run.map_err(stopped)?;
+        retried |= again == Some(Retry::MECHANISM);
         let counters = counters.unwrap_or_default();
         let totals = RunTotals { stats: state.stats(), counters, output: state.output(), retried };
-        // What a pass has made of the program has other places than the program itself.
         let program = if retried { self.program } else { program };
         let programs = Programs { run: program, written: self.program };
         Ok(result(program, request, report::end(programs, end, request), totals))

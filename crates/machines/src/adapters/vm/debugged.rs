@@ -1,7 +1,7 @@
 //! Launches in the debugger.
 
 use debug::{After, Client};
-use debug_vm::Begin;
+use debug_vm::{Begin, Left};
 use engine::Exact;
 use simt::memory::MemoryMap;
 use vm::State;
@@ -9,18 +9,18 @@ use vm::State;
 use super::program::VmProgram;
 use crate::launch::LaunchRequest;
 
-/// Hands a launch to a debugger; returns its state, without the memory, and what becomes of it.
+/// Hands a launch to a debugger; returns it, without the memory, as the debugger leaves it.
 pub(super) fn run<'p, const N: usize>(
     program: &'p VmProgram,
     (mut state, memory): (State<N>, &mut MemoryMap),
     (request, begin): (&'p LaunchRequest<'_>, Begin<'p, N>),
     client: &mut dyn Client,
-) -> (State<N>, After)
+) -> Left<N>
 where
     State<N>: Exact<N>,
 {
     let Some(kernel) = program.module().function(request.kernel) else {
-        return (state, After::Run);
+        return Left { state, after: After::Run, again: None };
     };
     let kernel = debug_vm::Kernel {
         program: &program.program,
@@ -33,7 +33,7 @@ where
         begin,
     };
     std::mem::swap(state.memory_mut(), memory);
-    let (mut state, after) = debug_vm::run(&kernel, state, client);
-    std::mem::swap(state.memory_mut(), memory);
-    (state, after)
+    let mut left = debug_vm::run(&kernel, state, client);
+    std::mem::swap(left.state.memory_mut(), memory);
+    left
 }
