@@ -27,6 +27,22 @@ venv() {
   "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
+# toolkit NAME PACKAGE...: an environment of that name with nvcc, the runtime, CMake and these packages. Sets `toolkit`, the folder of nvcc's
+# programs, headers and libraries.
+nvcc_version=13.5.37
+toolkit() {
+  local name=$1 library
+  shift
+  venv "$name" nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cuda-crt==$nvcc_version \
+    nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl cmake==4.4.4 ninja "$@"
+  toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
+  # The packages have no names for linkers.
+  for library in "$toolkit"/lib/lib*.so.*; do
+    ln -sf "$(basename "$library")" "${library%%.so.*}.so"
+  done
+  export PATH=$toolkit/bin:$environment/bin:$PATH CUDA_PATH=$toolkit
+}
+
 # version_of PACKAGE: of the one that is installed.
 version_of() {
   "$environment/bin/python" -m pip show "$1" | sed -n 's/^Version: //p'

@@ -8,14 +8,7 @@
 #   cmake    `simtlab exec -- cmake --build`, with CMake's defaults
 source "$(dirname "$0")/../common.sh"
 build
-nvcc_version=13.5.37
-venv cpp nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cuda-crt==$nvcc_version \
-  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl cmake==4.4.4 ninja
-toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
-# The package has no link for the linker.
-mkdir -p "$environment/link"
-ln -sf "$toolkit/lib/libcudart.so.13" "$environment/link/libcudart.so"
-export PATH=$toolkit/bin:$environment/bin:$PATH
+toolkit cpp
 echo "nvcc $nvcc_version"
 
 source=$here/clients/cpp
@@ -26,7 +19,7 @@ programs=("$@")
 compile() {
   local options=(-std=c++17 -O2 -I"$toolkit/include/cccl") files=("$source/$2.cu") nvcc=(on_device nvcc)
   case $1 in
-    shared) nvcc=(nvcc -cudart shared -arch=compute_80 -code=compute_80 ${NVCC_FLAGS:-} -L"$environment/link") ;;
+    shared) nvcc=(nvcc -cudart shared -arch=compute_80 -code=compute_80 ${NVCC_FLAGS:-}) ;;
     static) nvcc+=(-cudart static) ;;
   esac
   case $2 in

@@ -36,14 +36,9 @@ debugged steps "$environment/bin/python" -W ignore "$here/clients/debugger/steps
 says steps 'under ipdom, grid 1, block 8' 'steps.py:14' 'lanes part: {1-7} and {0}' '60' 'start of the launch' \
   '[0, 1, 7, 2, 5, 8, 16, 3]'
 
-nvcc_version=13.5.37
-venv cpp nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cuda-crt==$nvcc_version \
-  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl
-toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
-mkdir -p "$environment/link"
-ln -sf "$toolkit/lib/libcudart.so.13" "$environment/link/libcudart.so"
+toolkit cpp
 "$toolkit/bin/nvcc" -std=c++17 -O2 -lineinfo -cudart shared -arch=compute_80 -code=compute_80 -I"$toolkit/include/cccl" \
-  -L"$environment/link" "$here/clients/cpp/vector_add.cu" -o "$folder/vector_add"
+  "$here/clients/cpp/vector_add.cu" -o "$folder/vector_add"
 debugged vector_add "$folder/vector_add"
 says vector_add 'void add<float>' ': breakpoint 1' 'written at issue 1 by' 'block (3,0,0), warp 7, lane 7' '20 passed, 0 failed'
 echo "both programs were stopped, looked at and continued"

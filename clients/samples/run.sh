@@ -8,17 +8,9 @@
 source "$(dirname "$0")/../common.sh"
 : "${CUDA_SAMPLES:?say where a checkout of cuda-samples is}"
 build
-nvcc_version=13.5.37
-venv samples nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cuda-crt==$nvcc_version \
-  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api cmake==4.4.4 ninja
-toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
-export PATH=$toolkit/bin:$environment/bin:$PATH CUDA_PATH=$toolkit
+toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api
 # Samples on the driver API make fat binaries of machine code by commands of their own.
 export NVCC_APPEND_FLAGS="-gencode arch=compute_80,code=compute_80"
-# The packages have no names for linkers.
-for library in "$toolkit"/lib/lib*.so.*; do
-  ln -sf "$(basename "$library")" "${library%%.so.*}.so"
-done
 
 copy=$environment/copy built_to=$environment/built table=${TABLE:-$environment/samples.tsv}
 if [ ! -d "$copy" ]; then
