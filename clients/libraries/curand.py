@@ -9,6 +9,7 @@ from families import family, main, pick
 
 call = library("libcurand.so.10")
 KINDS = {"XORWOW": 101, "MRG32k3a": 121, "Philox4_32_10": 161}
+SOBOL = {"Sobol32": 201, "Sobol64": 203}
 
 # One thread a subsequence; each writes what the documented order gives it.
 PROGRAM = """
@@ -49,6 +50,26 @@ KERNEL(Philox4_32_10_uniform, curandStatePhilox4_32_10_t, 65536, float, 4, FOUR(
 KERNEL(Philox4_32_10_double, curandStatePhilox4_32_10_t, 65536, double, 4, FOUR(double, curand_uniform4_double))
 KERNEL(Philox4_32_10_normal, curandStatePhilox4_32_10_t, 65536, float, 4, FOUR(float, curand_normal4))
 KERNEL(Philox4_32_10_normal_double, curandStatePhilox4_32_10_t, 65536, double, 4, FOUR(double, curand_normal4_double))
+// One thread a coordinate, dimension by dimension; the generator is that of the host's direction vectors.
+#define SOBOL(Name, State, Word, T, Give)                                                                                     \\
+  extern "C" __global__ void Name(Word *vectors, unsigned long long offset, unsigned long long points,                        \\
+                                  unsigned long long dimensions, T *out) {                                                    \\
+    unsigned long long at = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;                                        \\
+    if (at >= points * dimensions) return;                                                                                    \\
+    State state;                                                                                                              \\
+    curand_init(vectors + at / points * (sizeof(Word) * 8), offset + at % points, &state);                                    \\
+    out[at] = Give(&state);                                                                                                   \\
+  }
+#define ALL_SOBOL(Name, State, Word)                                                                                          \\
+  SOBOL(Name##_bits, State, Word, Word, curand)                                                                               \\
+  SOBOL(Name##_uniform, State, Word, float, curand_uniform)                                                                   \\
+  SOBOL(Name##_double, State, Word, double, curand_uniform_double)                                                            \\
+  SOBOL(Name##_normal, State, Word, float, curand_normal)                                                                     \\
+  SOBOL(Name##_normal_double, State, Word, double, curand_normal_double)                                                      \\
+  __device__ unsigned Name##_poisson_of(State *s) { return curand_poisson(s, 20.5); }                                         \\
+  SOBOL(Name##_poisson, State, Word, unsigned, Name##_poisson_of)
+ALL_SOBOL(Sobol32, curandStateSobol32_t, unsigned)
+ALL_SOBOL(Sobol64, curandStateSobol64_t, unsigned long long)
 """
 
 
@@ -90,6 +111,33 @@ def on_device(name, threads, seed, offset, n, dtype):
     return out.get()
 
 
+def vectors(name):
+    """The host's direction vectors: one row a dimension."""
+    bits, at = int(name[5:]), c.c_void_p()
+    call(f"curandGetDirectionVectors{bits}", c.byref(at), {32: 101, 64: 103}[bits])
+    return np.ctypeslib.as_array(c.cast(at, c.POINTER({32: c.c_uint32, 64: c.c_uint64}[bits])), (20000, bits))
+
+
+def generated(made, what, n, bits=32):
+    """Numbers of a generator, standard where the distribution has parameters."""
+    dtypes = {"bits": f"u{bits // 8}", "uniform": "f4", "double": "f8", "normal": "f4", "normal_double": "f8", "poisson": "u4"}
+    names = {"double": "UniformDouble", "normal_double": "NormalDouble", "bits": "LongLong" if bits == 64 else ""}
+    more = {"normal": (c.c_float(0), c.c_float(1)), "normal_double": (c.c_double(0), c.c_double(1)), "poisson": (c.c_double(20.5),)}
+    out = Memory(np.zeros(n, dtypes[what]))
+    call("curandGenerate" + names.get(what, what.title()), made, out, c.c_size_t(n), *more.get(what, ()))
+    return out.get()
+
+
+def same_numbers(what, got, want):
+    if what == "normal":
+        # The device's sine and cosine are fast ones, with an absolute error.
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=5e-6)
+    elif what == "normal_double":
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)
+    else:
+        np.testing.assert_array_equal(got.view(np.uint8), want.view(np.uint8))
+
+
 def generator(kind, seed, offset=0):
     made = c.c_uint64()
     call("curandCreateGenerator", c.byref(made), kind)
@@ -107,28 +155,64 @@ def device_interface(rng):
     what = pick(rng, ["bits", "uniform", "double", "normal", "normal_double"])
     # Groups of Philox begin at multiples of four.
     offset = int(rng.integers(0, 20000)) * (4 if philox else 1) if rng.random() < 0.5 else 0
-    dtype = {"bits": np.uint32, "uniform": np.float32, "normal": np.float32}.get(what, np.float64)
-    made, out = generator(KINDS[name], seed, offset), Memory(np.zeros(n, dtype))
-    if what == "bits":
-        call("curandGenerate", made, out, c.c_size_t(n))
-    elif what == "uniform":
-        call("curandGenerateUniform", made, out, c.c_size_t(n))
-    elif what == "double":
-        call("curandGenerateUniformDouble", made, out, c.c_size_t(n))
-    elif what == "normal":
-        call("curandGenerateNormal", made, out, c.c_size_t(n), c.c_float(0), c.c_float(1))
-    else:
-        call("curandGenerateNormalDouble", made, out, c.c_size_t(n), c.c_double(0), c.c_double(1))
+    made = generator(KINDS[name], seed, offset)
+    got = generated(made, what, n)
     call("curandDestroyGenerator", made)
-    got = out.get()
-    want = on_device(f"{name}_{what}", 65536 if philox else 4096, seed, offset // (4 if philox else 1), n, dtype)
-    if what == "normal":
-        # The device's sine and cosine are fast ones, with an absolute error.
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=5e-6)
-    elif what == "normal_double":
-        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)
-    else:
-        np.testing.assert_array_equal(got.view(np.uint8), want.view(np.uint8))
+    want = on_device(f"{name}_{what}", 65536 if philox else 4096, seed, offset // (4 if philox else 1), n, got.dtype)
+    same_numbers(what, got, want)
+
+
+@family
+def sobol(rng):
+    """Points of the device interface with the host's direction vectors, by one call or two."""
+    name = pick(rng, list(SOBOL))
+    what = pick(rng, ["bits", "uniform", "double", "normal", "normal_double", "poisson"])
+    bits, dimensions, points = int(name[5:]), int(rng.integers(1, 40)), int(rng.integers(1, 60))
+    offset, first = int(rng.integers(0, 1 << 31)) if rng.random() < 0.7 else 0, int(rng.integers(0, points + 1))
+    made = c.c_uint64()
+    call("curandCreateGenerator", c.byref(made), SOBOL[name])
+    call("curandSetQuasiRandomGeneratorDimensions", made, dimensions)
+    call("curandSetGeneratorOffset", made, c.c_uint64(offset))
+    parts = [generated(made, what, dimensions * n, bits).reshape(dimensions, n) for n in (first, points - first)]
+    call("curandDestroyGenerator", made)
+    got = np.concatenate(parts, axis=1).ravel()
+    directions, out = Memory(vectors(name)[:dimensions].copy()), Memory(np.zeros(got.size, got.dtype))
+    function = c.c_void_p()
+    assert cuda.cuModuleGetFunction(c.byref(function), MODULE, f"{name}_{what}".encode()) == 0
+    arguments = [directions.address, c.c_uint64(offset), c.c_uint64(points), c.c_uint64(dimensions), out.address]
+    pointers = (c.c_void_p * 5)(*(c.addressof(a) for a in arguments))
+    assert cuda.cuLaunchKernel(function, got.size // 64 + 1, 1, 1, 64, 1, 1, 0, None, pointers, None) == 0
+    same_numbers(what, got, out.get())
+
+
+@family
+def direction_vectors(rng):
+    """The host's table is that of NVIDIA's own library, where that is (CURAND_ORIGINAL names it): its table needs no device."""
+    original, name = os.environ.get("CURAND_ORIGINAL"), pick(rng, list(SOBOL))
+    if not original:
+        raise SystemExit("CURAND_ORIGINAL does not name NVIDIA's libcurand.so")
+    ours, bits, at = vectors(name), int(name[5:]), c.c_void_p()
+    theirs = c.CDLL(original)
+    assert getattr(theirs, f"curandGetDirectionVectors{bits}")(c.byref(at), {32: 101, 64: 103}[bits]) == 0
+    row = int(rng.integers(0, 20000))
+    want = np.ctypeslib.as_array(c.cast(at, c.POINTER({32: c.c_uint32, 64: c.c_uint64}[bits])), (20000, bits))[row]
+    np.testing.assert_array_equal(ours[row], want)
+
+
+@family
+def seeded_order(rng):
+    """Each of the 4096 subsequences is a XORWOW sequence: the same seed gives the same numbers, which are uniform, and not the legacy ones."""
+    seed, n = int(rng.integers(0, 1 << 63)), 4096 * 2
+    lists = []
+    for order in (102, 102, 101):
+        made = generator(101, seed)
+        call("curandSetGeneratorOrdering", made, order)
+        lists.append(generated(made, "uniform", n).astype(float))
+        call("curandDestroyGenerator", made)
+    np.testing.assert_array_equal(lists[0], lists[1])
+    assert not np.any(lists[0][:64] == lists[2][:64])
+    assert abs(lists[0].mean() - 0.5) < 5 / np.sqrt(12 * n)
+    assert abs(np.corrcoef(lists[0][:4096], lists[0][4096:])[0, 1]) < 5 / np.sqrt(4096)
 
 
 @family
@@ -166,8 +250,25 @@ def statuses(rng):
     assert call.status("curandGenerateNormal", made, out, c.c_size_t(3), c.c_float(0), c.c_float(1)) == 105
     assert call.status("curandGeneratePoisson", made, out, c.c_size_t(3), c.c_double(-1)) == 104
     assert call.status("curandSetGeneratorOrdering", made, 7) == 104
+    assert call.status("curandSetGeneratorOrdering", made, 201) == 104
+    assert call.status("curandSetQuasiRandomGeneratorDimensions", made, 2) == 103
+    assert call.status("curandGenerateLongLong", made, out, c.c_size_t(2)) == 103
     assert call.status("curandCreateGenerator", c.byref(c.c_uint64()), 99) == 103
-    assert call.status("curandCreateGenerator", c.byref(c.c_uint64()), 141) == 204
+    for kind in (141, 202, 204):
+        assert call.status("curandCreateGenerator", c.byref(c.c_uint64()), kind) == 204
+    sobol = c.c_uint64()
+    call("curandCreateGenerator", c.byref(sobol), 203)
+    assert call.status("curandGenerate", sobol, out, c.c_size_t(2)) == 103
+    assert call.status("curandSetPseudoRandomGeneratorSeed", sobol, c.c_uint64(2)) == 103
+    assert call.status("curandSetGeneratorOrdering", sobol, 101) == 104
+    for dimensions in (0, 20001):
+        assert call.status("curandSetQuasiRandomGeneratorDimensions", sobol, dimensions) == 104
+    call("curandSetQuasiRandomGeneratorDimensions", sobol, 3)
+    assert call.status("curandGenerateUniform", sobol, out, c.c_size_t(4)) == 105
+    call("curandDestroyGenerator", sobol)
+    for kind, status in ((32, {101: 0, 102: 204, 103: 104}), (64, {101: 104, 103: 0, 104: 204})):
+        for vectors_set, expected in status.items():
+            assert call.status(f"curandGetDirectionVectors{kind}", c.byref(c.c_void_p()), vectors_set) == expected
     assert call.status("curandGenerate", c.c_uint64(5), out, c.c_size_t(1)) == 101
     call("curandDestroyGenerator", made)
     assert call.status("curandDestroyGenerator", made) == 101

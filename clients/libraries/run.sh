@@ -7,6 +7,7 @@ venv libraries 'numpy<3' scipy nvidia-cuda-nvrtc-cu12==12.9.* nvidia-cuda-runtim
   nvidia-curand-cu12==10.3.10.*
 packages=$(echo "$environment"/lib/python3*/site-packages/nvidia)
 export CURAND_HEADERS=$packages/curand/include:$packages/cuda_runtime/include:$packages/cuda_cccl/include
+export CURAND_ORIGINAL=$packages/curand/lib/libcurand.so.10
 export LD_LIBRARY_PATH=$packages/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for library in ${LIBRARIES:-cublas cublaslt curand cufft cusolver cusparse}; do
   echo "$library"

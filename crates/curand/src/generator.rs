@@ -1,8 +1,4 @@
-//! Generators: subsequences that take turns, each giving one group of numbers at a time.
-//!
-//! The number at place `n` is from subsequence `n mod 4096` of XORWOW and MRG32k3a; Philox has
-//! 65536 subsequences, each of which gives four numbers at a time. Numbers that take several draws
-//! take them from one subsequence. Calls continue where the last one ended.
+//! Generators: their handles, what they are set to, and the calls that ask for numbers.
 
 use culibs::device::{put_host_list, write};
 use culibs::handles::Handles;
@@ -11,17 +7,13 @@ use culibs::{Error, Outcome, Pod, Ptr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::distribution as to;
-use crate::engine::{Mrg32k3a, Mt19937, Xorwow, philox4x32_10};
-use crate::poisson::{LARGEST, poisson};
+use crate::engine::sobol;
+use crate::poisson::{LARGEST, inverse, poisson};
+use crate::quasi::Quasi;
+use crate::state::{Group, Order, Pseudo, State};
 use crate::status::{
     CURAND_STATUS_LENGTH_NOT_MULTIPLE, CURAND_STATUS_OUT_OF_RANGE, CURAND_STATUS_TYPE_ERROR,
 };
-
-/// Subsequences of XORWOW and MRG32k3a.
-const THREADS: usize = 4096;
-
-/// Subsequences of Philox.
-const PHILOX_THREADS: usize = 65_536;
 
 /// Numbers that are made between writes.
 const CHUNK: usize = 1 << 20;
@@ -29,192 +21,21 @@ const CHUNK: usize = 1 << 20;
 /// A kind of generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Xorwow,
-    Mrg32k3a,
-    Mt19937,
-    Philox,
+    Pseudo(Pseudo),
+    Sobol32,
+    Sobol64,
 }
 
-/// The states of all subsequences.
-enum Engine {
-    Xorwow(Vec<Xorwow>),
-    Mrg32k3a(Vec<Mrg32k3a>),
-    Mt19937(Mt19937),
-    /// Groups of four that each subsequence has given.
-    Philox(Vec<u64>),
+impl Kind {
+    fn quasi(self) -> bool {
+        matches!(self, Self::Sobol32 | Self::Sobol64)
+    }
 }
 
-/// The numbers of one turn, and how many there are.
-type Group<T> = ([T; 4], usize);
-
-struct State {
-    engine: Engine,
-    /// The subsequence whose turn is next.
-    turn: usize,
-    seed: u64,
-    /// Bits of the last group that no call has taken.
-    left: Vec<u32>,
-}
-
-fn skipped<T>(mut states: Vec<T>, offset: u64, skip: fn(&mut T, u64)) -> Vec<T> {
-    let (rounds, rest) = (offset / THREADS as u64, (offset % THREADS as u64) as usize);
-    for (i, state) in states.iter_mut().enumerate() {
-        skip(state, rounds + u64::from(i < rest));
-    }
-    states
-}
-
-fn subsequences<T: Copy>(first: T, next: fn(&mut T)) -> Vec<T> {
-    let mut state = first;
-    let list = (0..THREADS).map(|_| {
-        let this = state;
-        next(&mut state);
-        this
-    });
-    list.collect()
-}
-
-impl State {
-    fn new(kind: Kind, seed: u64, offset: u64) -> Self {
-        let engine = match kind {
-            Kind::Xorwow => {
-                let all = subsequences(Xorwow::new(seed, 0), Xorwow::next_subsequence);
-                Engine::Xorwow(skipped(all, offset, Xorwow::skip))
-            }
-            Kind::Mrg32k3a => {
-                let all = subsequences(Mrg32k3a::new(seed), Mrg32k3a::next_subsequence);
-                Engine::Mrg32k3a(skipped(all, offset, Mrg32k3a::skip))
-            }
-            Kind::Mt19937 => Engine::Mt19937(Mt19937::new(seed as u32)),
-            Kind::Philox => {
-                let groups = offset / 4;
-                let (rounds, rest) =
-                    (groups / PHILOX_THREADS as u64, (groups % PHILOX_THREADS as u64) as usize);
-                let given = |i| rounds + u64::from(i < rest);
-                Engine::Philox((0..PHILOX_THREADS).map(given).collect())
-            }
-        };
-        let mut new = Self { engine, turn: 0, seed, left: Vec::new() };
-        match kind {
-            Kind::Philox => {
-                new.turn = (offset / 4 % PHILOX_THREADS as u64) as usize;
-                let inside = (offset % 4) as usize;
-                if inside > 0 {
-                    new.left = new.turn(State::bits).0[inside..].to_vec();
-                }
-            }
-            Kind::Mt19937 => {}
-            _ => new.turn = (offset % THREADS as u64) as usize,
-        }
-        new
-    }
-
-    /// Has the next subsequence give a group.
-    fn turn<T>(&mut self, give: impl Fn(&mut Self, usize) -> Group<T>) -> Group<T> {
-        let threads = match &self.engine {
-            Engine::Philox(_) => PHILOX_THREADS,
-            Engine::Mt19937(_) => 1,
-            _ => THREADS,
-        };
-        let at = self.turn;
-        self.turn = (at + 1) % threads;
-        give(self, at)
-    }
-
-    fn four(&mut self, at: usize) -> [u32; 4] {
-        let Engine::Philox(given) = &mut self.engine else { return [0; 4] };
-        let count = given[at];
-        given[at] += 1;
-        philox4x32_10([count as u32, (count >> 32) as u32, at as u32, 0], self.seed)
-    }
-
-    /// The next number of 32 bits of a subsequence that gives one at a time.
-    fn one(&mut self, at: usize) -> u32 {
-        match &mut self.engine {
-            Engine::Xorwow(all) => all[at].next(),
-            Engine::Mrg32k3a(all) => all[at].next(),
-            Engine::Mt19937(generator) => generator.next(),
-            Engine::Philox(_) => 0,
-        }
-    }
-
-    fn bits(&mut self, at: usize) -> Group<u32> {
-        match &self.engine {
-            Engine::Philox(_) => (self.four(at), 4),
-            _ => ([self.one(at), 0, 0, 0], 1),
-        }
-    }
-
-    fn uniform(&mut self, at: usize) -> Group<f32> {
-        match &mut self.engine {
-            Engine::Philox(_) => (self.four(at).map(to::uniform), 4),
-            Engine::Mrg32k3a(all) => ([all[at].uniform() as f32, 0.0, 0.0, 0.0], 1),
-            _ => ([to::uniform(self.one(at)), 0.0, 0.0, 0.0], 1),
-        }
-    }
-
-    fn uniform_double(&mut self, at: usize) -> Group<f64> {
-        match &mut self.engine {
-            Engine::Philox(_) => {
-                let ([a, b, c, d], [e, f, g, h]) = (self.four(at), self.four(at));
-                let two = to::uniform_of_two;
-                ([two(a, b), two(c, d), two(e, f), two(g, h)], 4)
-            }
-            Engine::Mrg32k3a(all) => ([all[at].uniform(), 0.0, 0.0, 0.0], 1),
-            Engine::Mt19937(generator) => {
-                ([to::uniform_of_one(generator.next()), 0.0, 0.0, 0.0], 1)
-            }
-            Engine::Xorwow(_) => {
-                let (x, y) = (self.one(at), self.one(at));
-                ([to::uniform_of_two(x, y), 0.0, 0.0, 0.0], 1)
-            }
-        }
-    }
-
-    fn normal(&mut self, at: usize) -> Group<f32> {
-        match &mut self.engine {
-            Engine::Philox(_) => {
-                let [x, y, z, w] = self.four(at);
-                let ([a, b], [c, d]) = (to::normal(x, y), to::normal(z, w));
-                ([a, b, c, d], 4)
-            }
-            Engine::Mrg32k3a(all) => {
-                let (x, y) = (all[at].uniform() as f32, all[at].uniform() as f32);
-                let [a, b] = to::normal_of_uniform(x, y);
-                ([a, b, 0.0, 0.0], 2)
-            }
-            _ => {
-                let (x, y) = (self.one(at), self.one(at));
-                let [a, b] = to::normal(x, y);
-                ([a, b, 0.0, 0.0], 2)
-            }
-        }
-    }
-
-    fn normal_double(&mut self, at: usize) -> Group<f64> {
-        match &mut self.engine {
-            Engine::Philox(_) => {
-                let (x, y) = (self.four(at), self.four(at));
-                let pair = |[a, b, c, d]: [u32; 4]| {
-                    to::normal_double(to::uniform_of_two(a, b), to::uniform_of_two(c, d))
-                };
-                let ([a, b], [c, d]) = (pair(x), pair(y));
-                ([a, b, c, d], 4)
-            }
-            Engine::Mrg32k3a(all) => {
-                let (x, y) = (all[at].uniform(), all[at].uniform());
-                let [a, b] = to::normal_double(x, y);
-                ([a, b, 0.0, 0.0], 2)
-            }
-            _ => {
-                let draws = [self.one(at), self.one(at), self.one(at), self.one(at)];
-                let [x0, x1, y0, y1] = draws;
-                let (u, v) = (to::uniform_of_two(x0, x1), to::uniform_of_two(y0, y1));
-                let [a, b] = to::normal_double(u, v);
-                ([a, b, 0.0, 0.0], 2)
-            }
-        }
-    }
+/// What the next numbers come of.
+enum Source {
+    Pseudo(State),
+    Quasi(Quasi),
 }
 
 /// What a generator's handle stands for.
@@ -227,8 +48,22 @@ struct Generator {
     stream: u64,
     seed: u64,
     offset: u64,
+    order: Order,
+    /// Of quasirandom numbers.
+    dimensions: u32,
     /// Made when numbers are asked for, after seed and offset.
-    state: Arc<Mutex<Option<State>>>,
+    source: Arc<Mutex<Option<Source>>>,
+}
+
+impl Generator {
+    fn make(&self) -> Source {
+        match self.kind {
+            Kind::Pseudo(kind) => {
+                Source::Pseudo(State::new(kind, self.order, self.seed, self.offset))
+            }
+            _ => Source::Quasi(Quasi::new(self.dimensions as usize, self.offset)),
+        }
+    }
 }
 
 static GENERATORS: Handles<Generator> = Handles::new(0x54_0000_0000);
@@ -236,12 +71,14 @@ static GENERATORS: Handles<Generator> = Handles::new(0x54_0000_0000);
 /// Reads `curandRngType_t`.
 fn kind(value: i32) -> Outcome<Kind> {
     match value {
-        100 | 101 => Ok(Kind::Xorwow),
-        121 => Ok(Kind::Mrg32k3a),
-        142 => Ok(Kind::Mt19937),
-        161 => Ok(Kind::Philox),
-        // MTGP32 and Sobol generators.
-        141 | 200..=204 => Err(Error::NotSupported),
+        100 | 101 => Ok(Kind::Pseudo(Pseudo::Xorwow)),
+        121 => Ok(Kind::Pseudo(Pseudo::Mrg32k3a)),
+        142 => Ok(Kind::Pseudo(Pseudo::Mt19937)),
+        161 => Ok(Kind::Pseudo(Pseudo::Philox)),
+        200 | 201 => Ok(Kind::Sobol32),
+        203 => Ok(Kind::Sobol64),
+        // MTGP32 and scrambled Sobol generators: only NVIDIA's library has their tables.
+        141 | 202 | 204 => Err(Error::NotSupported),
         _ => Err(Error::Status(CURAND_STATUS_TYPE_ERROR)),
     }
 }
@@ -256,7 +93,9 @@ pub(crate) fn create(out: Ptr, rng: i32, on_host: bool) -> Outcome {
         stream: 0,
         seed: 0,
         offset: 0,
-        state: Arc::default(),
+        order: Order::Legacy,
+        dimensions: 1,
+        source: Arc::default(),
     });
     culibs::device::put_host(out, handle).inspect_err(|_| drop(GENERATORS.remove(handle)))
 }
@@ -278,7 +117,7 @@ fn change(handle: u64, again: bool, to: impl FnOnce(&mut Generator)) -> Outcome 
     get(handle)?;
     GENERATORS.with(handle, |generator| {
         if again {
-            generator.state = Arc::default();
+            generator.source = Arc::default();
         }
         to(generator);
         Ok(())
@@ -292,84 +131,124 @@ pub(crate) fn set_stream(handle: u64, stream: u64) -> Outcome {
     change(handle, false, |g| g.stream = stream)
 }
 
+/// Refuses what the kind does not have: seeds are of pseudorandom generators, dimensions of others.
+fn only(handle: u64, has: fn(Kind) -> bool) -> Outcome {
+    match has(get(handle)?.kind) {
+        true => Ok(()),
+        false => Err(Error::Status(CURAND_STATUS_TYPE_ERROR)),
+    }
+}
+
 pub(crate) fn set_seed(handle: u64, seed: u64) -> Outcome {
+    only(handle, |kind| !kind.quasi())?;
     change(handle, true, |g| g.seed = seed)
 }
 
 pub(crate) fn set_offset(handle: u64, offset: u64) -> Outcome {
-    if get(handle)?.kind == Kind::Mt19937 {
-        return Err(Error::Status(CURAND_STATUS_TYPE_ERROR));
-    }
+    only(handle, |kind| kind != Kind::Pseudo(Pseudo::Mt19937))?;
     change(handle, true, |g| g.offset = offset)
 }
 
 pub(crate) fn set_ordering(handle: u64, ordering: i32) -> Outcome {
-    get(handle)?;
-    match ordering {
-        100 | 101 | 103 => change(handle, true, |_| ()),
-        // Orders that depend on the device or on seeds of each thread.
-        102 | 104 => Err(Error::NotSupported),
-        201 => Err(Error::Status(CURAND_STATUS_TYPE_ERROR)),
-        _ => Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE)),
-    }
+    let kind = get(handle)?.kind;
+    use Pseudo::{Mrg32k3a, Philox, Xorwow};
+    let order = match (kind, ordering) {
+        (Kind::Sobol32 | Kind::Sobol64, 201) => Order::Legacy,
+        (Kind::Pseudo(_), 100 | 101 | 103) => Order::Legacy,
+        (Kind::Pseudo(Xorwow), 102) => Order::Seeded,
+        // The order that suits the device best: ours is the legacy one.
+        (Kind::Pseudo(Xorwow | Mrg32k3a | Philox), 104) => Order::Legacy,
+        _ => return Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE)),
+    };
+    change(handle, true, |g| g.order = order)
 }
 
-/// Dimensions are those of quasirandom generators.
-pub(crate) fn set_dimensions(handle: u64) -> Outcome {
-    get(handle)?;
-    Err(Error::Status(CURAND_STATUS_TYPE_ERROR))
+pub(crate) fn set_dimensions(handle: u64, dimensions: u32) -> Outcome {
+    only(handle, Kind::quasi)?;
+    if dimensions == 0 || dimensions as usize > sobol::DIMENSIONS {
+        return Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE));
+    }
+    change(handle, true, |g| g.dimensions = dimensions)
 }
 
 /// Makes the states now rather than with the first numbers.
 pub(crate) fn make_states(handle: u64) -> Outcome {
     let g = get(handle)?;
-    let mut state = g.state.lock().unwrap_or_else(PoisonError::into_inner);
-    state.get_or_insert_with(|| State::new(g.kind, g.seed, g.offset));
+    let mut source = g.source.lock().unwrap_or_else(PoisonError::into_inner);
+    source.get_or_insert_with(|| g.make());
     Ok(())
 }
 
-/// Generates `count` numbers to an address, group by group.
+/// Where numbers go.
+struct Sink {
+    at: Ptr,
+    on_host: bool,
+}
+
+impl Sink {
+    fn put<T: Pod>(&mut self, numbers: &[T]) -> Outcome {
+        match self.on_host {
+            true => put_host_list(self.at, numbers)?,
+            false => write(self.at as u64, numbers)?,
+        }
+        self.at += size_of_val(numbers);
+        Ok(())
+    }
+
+    /// Writes `count` numbers that come group by group.
+    fn groups<T: Pod>(&mut self, count: usize, mut give: impl FnMut() -> Group<T>) -> Outcome {
+        let (mut numbers, mut left) = (Vec::with_capacity(CHUNK.min(count) + 4), count);
+        while left > 0 {
+            numbers.clear();
+            while numbers.len() < CHUNK.min(left) {
+                let (group, len) = give();
+                numbers.extend_from_slice(&group[..len]);
+            }
+            numbers.truncate(left);
+            self.put(&numbers)?;
+            left -= numbers.len();
+        }
+        Ok(())
+    }
+}
+
+/// Generates `count` numbers to an address: by groups of a pseudorandom generator's state, or each
+/// of 64 bits of a quasirandom one, the first 32 of which are those of a generator of 32 bits.
 fn generate<T: Pod + Send + Sync>(
     handle: u64,
     out: Ptr,
     count: usize,
     give: impl Fn(&mut State) -> Group<T> + Send + Sync + 'static,
+    each: impl Fn(u64, Kind) -> T + Send + Sync + 'static,
 ) -> Outcome {
     let g = get(handle)?;
+    if g.kind.quasi() && !count.is_multiple_of(g.dimensions as usize) {
+        return Err(Error::Status(CURAND_STATUS_LENGTH_NOT_MULTIPLE));
+    }
     if out == 0 && count > 0 {
         return Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE));
     }
     let (stream, on_host) = (g.stream, g.on_host);
     let work = move || {
-        let mut state = g.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = state.get_or_insert_with(|| State::new(g.kind, g.seed, g.offset));
+        let mut source = g.source.lock().unwrap_or_else(PoisonError::into_inner);
         if !on_host {
             culibs::device::Rows::flat(out as u64, count).check_write::<T>()?;
         }
-        let (mut at, mut numbers) = (out, Vec::with_capacity(CHUNK.min(count) + 4));
-        let mut left = count;
-        while left > 0 {
-            numbers.clear();
-            while numbers.len() < CHUNK.min(left) {
-                let (group, len) = give(state);
-                numbers.extend_from_slice(&group[..len]);
-            }
-            numbers.truncate(left);
-            match on_host {
-                true => put_host_list(at, &numbers)?,
-                false => write(at as u64, &numbers)?,
-            }
-            left -= numbers.len();
-            at += size_of_val(&*numbers);
+        let mut sink = Sink { at: out, on_host };
+        match source.get_or_insert_with(|| g.make()) {
+            Source::Pseudo(state) => sink.groups(count, || give(state)),
+            Source::Quasi(quasi) => quasi.parts(count, CHUNK, |bits| {
+                sink.put(&bits.iter().map(|bits| each(*bits, g.kind)).collect::<Vec<T>>())
+            }),
         }
-        Ok(())
     };
     if on_host { work() } else { submit(stream, work) }
 }
 
 /// Numbers of 32 bits. Those of a group that no call has taken are the next call's.
 pub(crate) fn bits(handle: u64, out: Ptr, count: usize) -> Outcome {
-    generate(handle, out, count, |s| {
+    only(handle, |kind| kind != Kind::Sobol64)?;
+    let give = |s: &mut State| {
         if s.left.is_empty() {
             return s.turn(State::bits);
         }
@@ -377,17 +256,23 @@ pub(crate) fn bits(handle: u64, out: Ptr, count: usize) -> Outcome {
         let mut group = [0; 4];
         group[..rest.len()].copy_from_slice(&rest);
         (group, rest.len())
-    })
+    };
+    generate(handle, out, count, give, |bits, _| high(bits))
 }
 
-/// Numbers of 64 bits are Sobol64's.
-pub(crate) fn long_bits(handle: u64) -> Outcome {
-    get(handle)?;
-    Err(Error::Status(CURAND_STATUS_TYPE_ERROR))
+/// The first 32 of 64 bits.
+fn high(bits: u64) -> u32 {
+    (bits >> 32) as u32
+}
+
+/// Numbers of 64 bits.
+pub(crate) fn long_bits(handle: u64, out: Ptr, count: usize) -> Outcome {
+    only(handle, |kind| kind == Kind::Sobol64)?;
+    generate(handle, out, count, |_| ([0; 4], 1), |bits, _| bits)
 }
 
 pub(crate) fn uniform(handle: u64, out: Ptr, count: usize) -> Outcome {
-    generate(handle, out, count, |s| {
+    let give = |s: &mut State| {
         if s.left.is_empty() {
             return s.turn(State::uniform);
         }
@@ -397,16 +282,25 @@ pub(crate) fn uniform(handle: u64, out: Ptr, count: usize) -> Outcome {
             *number = to::uniform(*bits);
         }
         (group, rest.len())
-    })
+    };
+    generate(handle, out, count, give, |bits, _| to::uniform(high(bits)))
+}
+
+/// A uniform number of a quasirandom one.
+fn uniform_of(bits: u64, kind: Kind) -> f64 {
+    match kind {
+        Kind::Sobol64 => to::uniform_of_long(bits),
+        _ => to::uniform_of_one(high(bits)),
+    }
 }
 
 pub(crate) fn uniform_double(handle: u64, out: Ptr, count: usize) -> Outcome {
-    generate(handle, out, count, |s| s.turn(State::uniform_double))
+    generate(handle, out, count, |s| s.turn(State::uniform_double), uniform_of)
 }
 
-/// Normal numbers come in pairs.
-fn even(count: usize) -> Outcome {
-    match count.is_multiple_of(2) {
+/// Pseudorandom normal numbers come in pairs.
+fn even(handle: u64, count: usize) -> Outcome {
+    match count.is_multiple_of(2) || get(handle)?.kind.quasi() {
         true => Ok(()),
         false => Err(Error::Status(CURAND_STATUS_LENGTH_NOT_MULTIPLE)),
     }
@@ -419,16 +313,16 @@ pub(crate) fn normal(
     [mean, deviation]: [f32; 2],
     log: bool,
 ) -> Outcome {
-    get(handle)?;
-    even(count)?;
-    generate(handle, out, count, move |s| {
+    even(handle, count)?;
+    let one = move |z: f32| {
+        let x = deviation.mul_add(z, mean);
+        if log { libm::exp(x.into()) as f32 } else { x }
+    };
+    let give = move |s: &mut State| {
         let (group, len) = s.turn(State::normal);
-        let one = |z: f32| {
-            let x = deviation.mul_add(z, mean);
-            if log { libm::exp(x.into()) as f32 } else { x }
-        };
         (group.map(one), len)
-    })
+    };
+    generate(handle, out, count, give, move |bits, _| one(to::normal_of_one(high(bits))))
 }
 
 pub(crate) fn normal_double(
@@ -438,16 +332,24 @@ pub(crate) fn normal_double(
     [mean, deviation]: [f64; 2],
     log: bool,
 ) -> Outcome {
-    get(handle)?;
-    even(count)?;
-    generate(handle, out, count, move |s| {
+    even(handle, count)?;
+    let one = move |z: f64| {
+        let x = deviation.mul_add(z, mean);
+        if log { libm::exp(x) } else { x }
+    };
+    let give = move |s: &mut State| {
         let (group, len) = s.turn(State::normal_double);
-        let one = |z: f64| {
-            let x = deviation.mul_add(z, mean);
-            if log { libm::exp(x) } else { x }
-        };
         (group.map(one), len)
-    })
+    };
+    generate(handle, out, count, give, move |bits, kind| one(normal_of(bits, kind)))
+}
+
+/// A normal number of a quasirandom one.
+fn normal_of(bits: u64, kind: Kind) -> f64 {
+    match kind {
+        Kind::Sobol64 => to::normal_of_bits(bits >> 11, 53),
+        _ => to::normal_of_bits(high(bits).into(), 32),
+    }
 }
 
 pub(crate) fn poisson_numbers(handle: u64, out: Ptr, count: usize, mean: f64) -> Outcome {
@@ -455,7 +357,7 @@ pub(crate) fn poisson_numbers(handle: u64, out: Ptr, count: usize, mean: f64) ->
     if !(mean > 0.0 && mean <= LARGEST) {
         return Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE));
     }
-    generate(handle, out, count, move |s| {
+    let give = move |s: &mut State| {
         let (group, _) = s.turn(|s, at| {
             let mut spare: Vec<f64> = Vec::new();
             let mut uniform = || {
@@ -468,5 +370,7 @@ pub(crate) fn poisson_numbers(handle: u64, out: Ptr, count: usize, mean: f64) ->
             ([poisson(mean, &mut uniform), 0, 0, 0], 1)
         });
         (group, 1)
-    })
+    };
+    let each = move |bits, kind| inverse(mean, uniform_of(bits, kind), || normal_of(bits, kind));
+    generate(handle, out, count, give, each)
 }

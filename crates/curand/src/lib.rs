@@ -7,8 +7,8 @@
 //! device's fast ones. Poisson numbers are by Knuth's method for small means and by transformed
 //! rejection for large ones.
 //!
-//! MTGP32 and the Sobol generators need tables that are not here: they are refused, and recorded in
-//! the driver's event log.
+//! Sobol generators of 32 and 64 bits have the direction numbers of Joe and Kuo. Scrambled ones and
+//! MTGP32 need tables that are not here: they are refused, and recorded in the driver's event log.
 
 mod distribution;
 #[doc(hidden)]
@@ -16,6 +16,8 @@ pub mod engine;
 pub mod exports;
 mod generator;
 mod poisson;
+mod quasi;
+mod state;
 mod status;
 
 pub use status::{Curand, STATUSES};

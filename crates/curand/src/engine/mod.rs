@@ -3,6 +3,7 @@
 mod mrg32k3a;
 mod mt19937;
 mod philox;
+pub mod sobol;
 mod xorwow;
 
 pub use mrg32k3a::Mrg32k3a;

@@ -3,6 +3,7 @@
 use culibs::device::put_host;
 use culibs::{Error, Outcome, Ptr};
 
+use crate::engine::sobol;
 use crate::generator;
 use crate::status::CURAND_STATUS_OUT_OF_RANGE;
 
@@ -19,6 +20,26 @@ fn version(out: Ptr) -> Outcome {
     put_host(out, major * 1000 + minor * 100 + patch)
 }
 
+/// Sets of direction vectors.
+const JOE_KUO_32: i32 = 101;
+const SCRAMBLED_32: i32 = 102;
+const JOE_KUO_64: i32 = 103;
+const SCRAMBLED_64: i32 = 104;
+
+/// Returns the address of a table of direction vectors, which stays.
+fn vectors<T>(
+    out: Ptr,
+    set: i32,
+    [plain, scrambled]: [i32; 2],
+    table: fn() -> *const T,
+) -> Outcome {
+    match set {
+        _ if set == plain => put_host(out, table().expose_provenance()),
+        _ if set == scrambled => Err(Error::NotSupported),
+        _ => Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE)),
+    }
+}
+
 culibs::family! {
     enter;
     [(): curandCreateGenerator](out: Ptr, kind: i32) => generator::create(out, kind, false);
@@ -33,13 +54,13 @@ culibs::family! {
         => generator::set_offset(generator, offset);
     [(): curandSetGeneratorOrdering](generator: u64, order: i32)
         => generator::set_ordering(generator, order);
-    [(): curandSetQuasiRandomGeneratorDimensions](generator: u64, _dimensions: u32)
-        => generator::set_dimensions(generator);
+    [(): curandSetQuasiRandomGeneratorDimensions](generator: u64, dimensions: u32)
+        => generator::set_dimensions(generator, dimensions);
     [(): curandGenerateSeeds](generator: u64) => generator::make_states(generator);
     [(): curandGenerate](generator: u64, out: Ptr, count: usize)
         => generator::bits(generator, out, count);
-    [(): curandGenerateLongLong](generator: u64, _out: Ptr, _count: usize)
-        => generator::long_bits(generator);
+    [(): curandGenerateLongLong](generator: u64, out: Ptr, count: usize)
+        => generator::long_bits(generator, out, count);
     [(): curandGenerateUniform](generator: u64, out: Ptr, count: usize)
         => generator::uniform(generator, out, count);
     [(): curandGenerateUniformDouble](generator: u64, out: Ptr, count: usize)
@@ -56,4 +77,8 @@ culibs::family! {
         => generator::normal_double(generator, out, count, [mean, deviation], true);
     [(): curandGeneratePoisson](generator: u64, out: Ptr, count: usize, mean: f64)
         => generator::poisson_numbers(generator, out, count, mean);
+    [(): curandGetDirectionVectors32](out: Ptr, set: i32)
+        => vectors(out, set, [JOE_KUO_32, SCRAMBLED_32], || sobol::directions_32().as_ptr());
+    [(): curandGetDirectionVectors64](out: Ptr, set: i32)
+        => vectors(out, set, [JOE_KUO_64, SCRAMBLED_64], || sobol::directions().as_ptr());
 }

@@ -12,6 +12,6 @@ macro_rules! refuse {
 culibs::missing! {
     refuse;
     curandCreatePoissonDistribution curandDestroyDistribution curandGeneratePoissonMethod
-    curandGenerateBinomial curandGenerateBinomialMethod curandGetDirectionVectors32
-    curandGetScrambleConstants32 curandGetDirectionVectors64 curandGetScrambleConstants64
+    curandGenerateBinomial curandGenerateBinomialMethod curandGetScrambleConstants32
+    curandGetScrambleConstants64
 }
