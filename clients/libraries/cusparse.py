@@ -247,6 +247,223 @@ def sums(rng):
 
 
 @family
+def blocks(rng):
+    """Formats of blocks and of padding: products, solutions, conversions."""
+    kind, dtype = letter(rng)
+    height, width, n = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 5))
+    rows, cols, base = int(rng.integers(1, 6)), int(rng.integers(1, 6)), int(rng.integers(2))
+    format, descriptor = pick(rng, ["bsr", "ell", "sell"]), c.c_uint64()
+    if format == "bsr":
+        by_rows = bool(rng.integers(2))
+        pattern = random_sparse(rng, rows, cols, np.float64).tocsr()
+        pattern.sort_indices()
+        data = values(rng, (pattern.nnz, height, width), dtype)
+        full = sp.bsr_matrix((data, pattern.indices, pattern.indptr), (rows * height, cols * width)).toarray()
+        stored = data if by_rows else np.ascontiguousarray(data.transpose(0, 2, 1))
+        memory = [Memory(x) for x in (pattern.indptr.astype(np.int32) + base, pattern.indices.astype(np.int64) + base, stored)]
+        sizes = [wide(x) for x in (rows, cols, pattern.nnz, height, width)]
+        call("cusparseCreateBsr", c.byref(descriptor), *sizes, *memory, 2, 3, base, NUMBERS[kind], 2 if by_rows else 1)
+    elif format == "ell":
+        of_line = int(rng.integers(0, cols + 1))
+        places = np.array([rng.permutation(cols)[:of_line] for _ in range(rows)]).reshape(rows, of_line)
+        places[rng.random(places.shape) < 0.3] = -1
+        full, data = np.zeros((rows * height, cols * height), dtype), values(rng, (rows * height, of_line * height), dtype)
+        for i, k in np.ndindex(places.shape):
+            if places[i, k] >= 0:
+                full[i * height : (i + 1) * height, places[i, k] * height : (places[i, k] + 1) * height] = data[i * height : (i + 1) * height, k * height : (k + 1) * height]
+        memory = [Memory(np.where(places < 0, -1, places + base).astype(np.int32)), Memory(data)]
+        sizes = [wide(x) for x in (rows * height, cols * height, height, of_line * height)]
+        call("cusparseCreateBlockedEll", c.byref(descriptor), *sizes, *memory, 2, base, NUMBERS[kind])
+        told = [np.zeros(1, np.int64) for _ in range(9)]
+        call("cusparseBlockedEllGet", descriptor, *told)
+        assert [int(x[0]) for x in told[:4]] == [x.value for x in sizes]
+        # A dense matrix gives its elements at the places that there are, and zeros to padding.
+        dense = values(rng, full.shape, dtype)
+        memory[1], wanted = Memory(values(rng, data.shape, dtype)), np.zeros(data.shape, dtype)
+        for i, k in np.ndindex(places.shape):
+            if places[i, k] >= 0:
+                wanted[i * height : (i + 1) * height, k * height : (k + 1) * height] = dense[i * height : (i + 1) * height, places[i, k] * height : (places[i, k] + 1) * height]
+        call("cusparseSpMatSetValues", descriptor, memory[1])
+        from_dense = Dense(rng, dense, kind)
+        call("cusparseDenseToSparse_analysis", sparse, from_dense.descriptor, descriptor, 0, None)
+        call("cusparseDenseToSparse_convert", sparse, from_dense.descriptor, descriptor, 0, None)
+        np.testing.assert_array_equal(memory[1].get(), wanted)
+        full = np.where(full != 0, dense, 0).astype(dtype)
+    else:
+        matrix = random_sparse(rng, rows * height, cols, dtype).tocsr()
+        matrix.sort_indices()
+        full, slice_size = matrix.toarray(), width
+        offsets, columns, stored = [0], [], []
+        for start in range(0, rows * height, slice_size):
+            lists = [(matrix.indices[a:b], matrix.data[a:b]) for a, b in zip(matrix.indptr[start:], matrix.indptr[start + 1 : start + 1 + slice_size])]
+            longest = max(len(x) for x, _ in lists)
+            for k in range(longest):
+                for i in range(slice_size):
+                    there = i < len(lists) and k < len(lists[i][0])
+                    columns.append(int(lists[i][0][k]) + base if there else -1)
+                    stored.append(lists[i][1][k] if there else 0)
+            offsets.append(len(columns))
+        memory = [Memory(np.asarray(x, t)) for x, t in ((np.asarray(offsets) + base, np.int32), (columns, np.int32), (stored, dtype))]
+        sizes = [wide(x) for x in (*full.shape, matrix.nnz, len(columns), slice_size)]
+        call("cusparseCreateSlicedEll", c.byref(descriptor), *sizes, *memory, 2, 2, base, NUMBERS[kind])
+    (alpha, beta), flag = scalars(rng, dtype), int(rng.integers(3))
+    left, al, be = op(exact(full), flag), exact(alpha)[0], exact(beta)[0]
+    right, old = values(rng, (left.shape[1], n), dtype), values(rng, (left.shape[0], n), dtype)
+    b, d = Dense(rng, right, kind), Dense(rng, old, kind)
+    call("cusparseSpMM", sparse, flag, 0, alpha, descriptor, b.descriptor, beta, d.descriptor, NUMBERS[kind], 0, None)
+    scale = abs(al) * np.abs(left) @ np.abs(exact(right)) + np.abs(be * exact(old))
+    near(d.get(), al * left @ exact(right) + be * exact(old), scale, left.shape[1] + 2, dtype)
+    call("cusparseDestroySpMat", descriptor)
+
+
+@family
+def batches(rng):
+    """Products with batches of sparse matrices, which may have one pattern."""
+    kind, dtype = letter(rng)
+    m, k, n, count, format = int(rng.integers(1, 9)), int(rng.integers(1, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 5)), pick(rng, ["csr", "coo"])
+    first = random_sparse(rng, m, k, dtype).tocsr()
+    first.sort_indices()
+    data, shared = values(rng, (count, first.nnz), dtype), rng.random() < 0.5
+    lines = first.indptr if format == "csr" else first.tocoo().row
+    repeat = 1 if shared and format == "csr" else count
+    memory = [Memory(np.tile(x, repeat).astype(np.int32)) for x in (lines, first.indices if repeat == count else np.tile(first.indices, count))]
+    memory.append(Memory(data))
+    descriptor, kinds = c.c_uint64(), [2, 2] if format == "csr" else [2]
+    call(f"cusparseCreate{format.capitalize()}", c.byref(descriptor), wide(m), wide(k), wide(first.nnz), *memory, *kinds, 0, NUMBERS[kind])
+    if format == "csr":
+        call("cusparseCsrSetStridedBatch", descriptor, count, wide(0 if shared else m + 1), wide(first.nnz))
+    else:
+        call("cusparseCooSetStridedBatch", descriptor, count, wide(first.nnz))
+    told = np.zeros(1, np.int32)
+    call("cusparseSpMatGetStridedBatch", descriptor, told)
+    assert told[0] == count
+    right, old, (alpha, beta) = values(rng, (count, n, k), dtype), values(rng, (count, n, m), dtype), scalars(rng, dtype)
+    b, d = Memory(right), Memory(old)
+    descriptors = []
+    for rows, memory_ in ((k, b), (m, d)):
+        made = c.c_uint64()
+        call("cusparseCreateDnMat", c.byref(made), wide(rows), wide(n), wide(rows), memory_, NUMBERS[kind], 1)
+        call("cusparseDnMatSetStridedBatch", made, count, wide(rows * n))
+        descriptors.append(made)
+    call("cusparseSpMM", sparse, 0, 0, alpha, descriptor, descriptors[0], beta, descriptors[1], NUMBERS[kind], 0, None)
+    got = d.get()
+    for i in range(count):
+        full = exact(sp.csr_matrix((data[i], first.indices, first.indptr), (m, k)).toarray())
+        al, be = exact(alpha)[0], exact(beta)[0]
+        scale = abs(al) * np.abs(full) @ np.abs(exact(right[i]).T) + np.abs(be * exact(old[i]).T)
+        near(got[i].T, al * full @ exact(right[i]).T + be * exact(old[i]).T, scale, k + 2, dtype)
+
+
+@family
+def reused_products(rng):
+    """The places of a product once, its values twice."""
+    kind, dtype = letter(rng)
+    m, k, n = (int(rng.integers(1, 15)) for _ in range(3))
+    left, right = random_sparse(rng, m, k, dtype), random_sparse(rng, k, n, dtype)
+    a, b = Matrix(rng, left, kind, ["csr"]), Matrix(rng, right, kind, ["csr"])
+    offsets, d, product = Memory(np.zeros(m + 1, np.int32)), c.c_uint64(), c.c_uint64()
+    call("cusparseCreateCsr", c.byref(d), wide(m), wide(n), wide(0), offsets, None, None, 2, 2, 0, NUMBERS[kind])
+    call("cusparseSpGEMM_createDescr", c.byref(product))
+    sizes, some = [np.zeros(1, np.uint64) for _ in range(3)], Memory(np.zeros(64))
+    for memory in (None, some):
+        call("cusparseSpGEMMreuse_workEstimation", sparse, 0, 0, a.descriptor, b.descriptor, d, 0, product, sizes[0], memory)
+    for memory in (None, some):
+        call("cusparseSpGEMMreuse_nnz", sparse, 0, 0, a.descriptor, b.descriptor, d, 0, product, sizes[0], memory, sizes[1], memory, sizes[2], memory)
+    shape = [np.zeros(1, np.int64) for _ in range(3)]
+    call("cusparseSpMatGetSize", d, *shape)
+    nnz = int(shape[2][0])
+    columns, data = Memory(np.zeros(max(nnz, 1), np.int32)), Memory(np.zeros(max(nnz, 1), dtype))
+    call("cusparseCsrSetPointers", d, offsets, columns, data)
+    for memory in (None, some):
+        call("cusparseSpGEMMreuse_copy", sparse, 0, 0, a.descriptor, b.descriptor, d, 0, product, sizes[0], memory)
+    alpha, beta = values(rng, 1, dtype), np.zeros(1, dtype)
+    wanted = exact(alpha)[0] * exact(left.toarray()) @ exact(right.toarray())
+    scale = abs(exact(alpha)[0]) * np.abs(exact(left.toarray())) @ np.abs(exact(right.toarray()))
+    for times in (1, 2):
+        call("cusparseSpGEMMreuse_compute", sparse, 0, 0, alpha, a.descriptor, b.descriptor, beta, d, NUMBERS[kind], 0, product)
+        got = sp.csr_matrix((data.get()[:nnz], columns.get()[:nnz], offsets.get()), (m, n)).toarray()
+        near(got, times * wanted, times * scale, k + 4, dtype)
+        beta[:] = 1
+    call("cusparseSpGEMM_destroyDescr", product)
+
+
+@family
+def bands(rng):
+    """Tridiagonal and pentadiagonal systems in all layouts; their bound has the condition of the matrix."""
+    kind, dtype = letter(rng)
+    m, n, form = int(rng.integers(3, 30)), int(rng.integers(1, 5)), pick(rng, ["gtsv2", "gtsv2_nopivot", "gtsv2StridedBatch", "gtsvInterleavedBatch", "gpsvInterleavedBatch"])
+    reach, count = (2 if form.startswith("gpsv") else 1), (1 if form in ("gtsv2", "gtsv2_nopivot") else n)
+    lists, right = [values(rng, (count, m), dtype) for _ in range(2 * reach + 1)], values(rng, (n, m), dtype)
+    if form == "gtsv2_nopivot" or rng.random() < 0.5:
+        lists[reach] += 4
+    interleaved = form.endswith("InterleavedBatch")
+    memory = [Memory(np.ascontiguousarray(x.T) if interleaved else x) for x in (*lists, right)]
+    if count == 1 and not interleaved and "Batch" not in form:
+        call(f"cusparse{kind}{form}", sparse, m, n, *memory, m, None)
+    elif form == "gtsv2StridedBatch":
+        call(f"cusparse{kind}{form}", sparse, m, *memory, n, m, None)
+    else:
+        call(f"cusparse{kind}{form}", sparse, 0, m, *memory, n, None)
+    got = memory[-1].get()
+    got = got.T if interleaved else got
+    for i in range(n):
+        full = np.zeros((m, m), np.complex128)
+        for d, diagonal in enumerate(lists):
+            row = exact(diagonal[min(i, count - 1)])
+            for k in range(m):
+                if 0 <= k + d - reach < m:
+                    full[k, k + d - reach] = row[k]
+        x = exact(got[i])
+        # The residual of elimination with row exchanges.
+        near(full @ x, exact(right[i]), np.linalg.norm(full) * np.linalg.norm(x) + 1, 16, dtype)
+
+
+@family
+def incomplete(rng):
+    """Incomplete factors agree with the matrix at its own places (LU), or the lower half of them (Cholesky)."""
+    kind, dtype = letter(rng)
+    n, base, which = int(rng.integers(1, 20)), int(rng.integers(2)), pick(rng, ["csrilu02", "csric02"])
+    full = exact(random_sparse(rng, n, n, dtype).toarray())
+    if which == "csric02":
+        full = full + full.conj().T
+    full += np.diag(np.full(n, 1 + np.abs(full).sum()))
+    matrix = sp.csr_matrix(full.astype(dtype))
+    matrix.sort_indices()
+    lists = [Memory(matrix.data), Memory(matrix.indptr.astype(np.int32) + base), Memory(matrix.indices.astype(np.int32) + base)]
+    info, descriptor, size, place = c.c_uint64(), c.c_uint64(), np.zeros(1, np.int32), np.zeros(1, np.int32)
+    call(f"cusparseCreate{which.capitalize()}Info", c.byref(info))
+    call("cusparseCreateMatDescr", c.byref(descriptor))
+    call("cusparseSetMatIndexBase", descriptor, base)
+    call(f"cusparse{kind}{which}_bufferSize", sparse, n, matrix.nnz, descriptor, *lists, info, size)
+    for step in ("_analysis", ""):
+        call(f"cusparse{kind}{which}{step}", sparse, n, matrix.nnz, descriptor, *lists, info, 0, None)
+    call(f"cusparseX{which}_zeroPivot", sparse, info, place)
+    assert place[0] == -1
+    factors = exact(sp.csr_matrix((lists[0].get(), matrix.indices, matrix.indptr), (n, n)).toarray())
+    there = matrix.toarray() != 0
+    if which == "csrilu02":
+        left, right = np.tril(factors, -1) + np.eye(n), np.triu(factors)
+    else:
+        left, right, there = np.tril(factors), np.tril(factors).conj().T, np.tril(there)
+        np.testing.assert_array_equal(np.triu(factors, 1), np.triu(exact(matrix.toarray()), 1))
+    scale = np.abs(left) @ np.abs(right)
+    near((left @ right)[there], exact(matrix.toarray())[there], scale[there], n + 2, dtype)
+    # A row without a pivot is told, from the base on.
+    row = int(rng.integers(n))
+    zero = matrix.copy()
+    zero.data = zero.data.copy()
+    zero[row, row] = 0
+    zero.eliminate_zeros()
+    zero.sort_indices()
+    lists = [Memory(zero.data), Memory(zero.indptr.astype(np.int32) + base), Memory(zero.indices.astype(np.int32) + base)]
+    call(f"cusparse{kind}{which}_analysis", sparse, n, zero.nnz, descriptor, *lists, info, 0, None)
+    assert call.status(f"cusparseX{which}_zeroPivot", sparse, info, place) == 9
+    assert place[0] == row + base
+    call(f"cusparseDestroy{which.capitalize()}Info", info)
+    call("cusparseDestroyMatDescr", descriptor)
+
+
+@family
 def statuses(rng):
     """Wrong arguments have the documented status; indices out of range are not followed."""
     good, out, one = Memory(np.zeros(16)), c.c_uint64(), np.ones(1)
@@ -261,7 +478,15 @@ def statuses(rng):
     y = Vector(np.zeros(4), "D")
     arguments[4] = y.descriptor
     assert call.status("cusparseSpMV", *arguments) == 3
-    assert call.status("cusparseDcsrilu02", sparse) == 10
+    assert call.status("cusparseDbsrmv", sparse) == 10
+    # Blocks that do not divide the matrix, a slice of no rows, lists that are too short, and a system that is too small.
+    assert call.status("cusparseCreateBlockedEll", c.byref(out), wide(5), wide(4), wide(2), wide(2), good, good, 2, 0, 1) == 3
+    assert call.status("cusparseCreateSlicedEll", c.byref(out), wide(5), wide(4), wide(2), wide(6), wide(0), good, good, good, 2, 2, 0, 1) == 3
+    assert call.status("cusparseCreateSlicedEll", c.byref(out), wide(5), wide(4), wide(2), wide(7), wide(2), good, good, good, 2, 2, 0, 1) == 3
+    assert call.status("cusparseCreateBsr", c.byref(out), wide(1), wide(1), wide(1), wide(0), wide(2), good, good, good, 2, 2, 0, 1, 1) == 3
+    assert call.status("cusparseDgtsv2", sparse, 2, 1, good, good, good, good, 2, None) == 3
+    assert call.status("cusparseDgpsvInterleavedBatch", sparse, 1, 4, good, good, good, good, good, good, 1, None) == 3
+    assert call.status("cusparseCooSetStridedBatch", c.c_uint64(77), 1, wide(0)) == 3
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ use culibs::{Error, Outcome};
 use linalg::{Matrix, Op};
 use operands::Blas;
 
+use crate::blocks::Slot;
 use crate::entries::Entry;
 use crate::handle::get;
-use crate::objects::{DENSE, SPARSE, Sparse, change, find};
+use crate::objects::{DENSE, Format, SPARSE, Sparse, change, find};
 
 /// Writes a sparse matrix as a dense one. Entries at one place are added up.
 pub(crate) fn to_dense<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
@@ -40,14 +41,23 @@ pub(crate) fn analyse_dense<T: Blas>(handle: u64, a: u64, descriptor: u64) -> Ou
     if [a.rows, a.cols] != [b.rows, b.cols] || a.dtype != b.dtype {
         return Err(Error::InvalidValue);
     }
+    if matches!(b.format, Format::BlockedEll { .. }) {
+        return Ok(());
+    }
     h.submit(move || {
         let entries = nonzero::<T>(&a.read(0)?, &b);
         change(&SPARSE, descriptor, |b| b.nnz = entries.len())?;
-        if b.format == crate::objects::Format::Coo { Ok(()) } else { b.write_first(&entries) }
+        if b.format == Format::Coo { Ok(()) } else { b.write_first(&entries) }
     })
 }
 
-/// Writes a dense matrix as a sparse one.
+/// The elements of a dense matrix at the places that are stored, and zeros in padding.
+fn at_slots<T: Blas>(a: &Matrix<T>, b: &Sparse) -> Outcome {
+    let value = |slot: Slot| slot.map_or(T::zero(), |place| a[place]);
+    b.write_values(&b.slots()?.into_iter().map(value).collect::<Vec<T>>())
+}
+
+/// Writes a dense matrix as a sparse one. In blocked ELL the client says which blocks there are.
 pub(crate) fn to_sparse<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
     let h = get(handle)?;
     let (a, b) = (find(&DENSE, a)?, find(&SPARSE, b)?);
@@ -55,6 +65,9 @@ pub(crate) fn to_sparse<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
         return Err(Error::InvalidValue);
     }
     h.submit(move || {
+        if matches!(b.format, Format::BlockedEll { .. }) {
+            return at_slots::<T>(&a.read(0)?, &b);
+        }
         let entries = nonzero::<T>(&a.read(0)?, &b);
         if entries.len() != b.nnz {
             return Err(Error::Execution);

@@ -4,6 +4,7 @@ use culibs::device::{Rows, read, write};
 use culibs::{DataType, Error, Outcome};
 use linalg::{Matrix, Op, Scalar};
 
+use crate::blocks::Slot;
 use crate::objects::{Dense, Format, Index, Sparse, SparseVector, Vector};
 use operands::Blas;
 
@@ -28,6 +29,23 @@ pub(crate) fn read_indices(
         (i < limit).then_some(i)
     };
     list.into_iter().map(|i| inside(i).ok_or(Error::Execution)).collect()
+}
+
+/// Reads indices of which some are -1, for padding.
+pub(crate) fn read_padded(
+    at: u64,
+    len: usize,
+    index: Index,
+    base: i64,
+    limit: usize,
+) -> Outcome<Vec<Option<usize>>> {
+    // One more than the limit, from one before the base on.
+    let list = read_indices(at, len, index, base.min(0) - 1, limit + base as usize + 1)?;
+    let place = |i: usize| match i {
+        0 => Ok(None),
+        _ => Ok(Some((i - 1).checked_sub(base as usize).ok_or(Error::Execution)?)),
+    };
+    list.into_iter().map(place).collect()
 }
 
 /// Writes indices, with the base added.
@@ -69,36 +87,67 @@ pub(crate) fn offsets(lines: usize, of: impl Iterator<Item = usize>) -> Vec<usiz
 }
 
 impl Sparse {
-    /// Reads the row and the column of each entry, in the order of storage.
-    pub(crate) fn places(&self) -> Outcome<Vec<(usize, usize)>> {
+    /// Reads the row and the column of each stored value, in the order of storage.
+    pub(crate) fn slots(&self) -> Outcome<Vec<Slot>> {
         let Self { rows, cols, nnz, base, .. } = *self;
         let lines = |lines| read_lines(self.first, lines, nnz, self.first_index, base);
         let others = |limit| read_indices(self.second, nnz, self.second_index, base, limit);
-        Ok(match self.format {
-            Format::Csr => lines(rows)?.into_iter().zip(others(cols)?).collect(),
-            Format::Csc => others(rows)?.into_iter().zip(lines(cols)?).collect(),
+        let (rows, cols) = match self.format {
+            Format::Csr => (lines(rows)?, others(cols)?),
+            Format::Csc => (others(rows)?, lines(cols)?),
             Format::Coo => {
-                let rows = read_indices(self.first, nnz, self.first_index, base, rows)?;
-                rows.into_iter().zip(others(cols)?).collect()
+                (read_indices(self.first, nnz, self.first_index, base, rows)?, others(cols)?)
             }
-        })
+            _ => return self.block_slots(),
+        };
+        Ok(rows.into_iter().zip(cols).map(Some).collect())
+    }
+
+    fn values(&self) -> Rows {
+        let stored = match self.format {
+            Format::SlicedEll { stored, .. } => stored,
+            _ => self.nnz,
+        };
+        Rows::flat(self.values, stored)
     }
 
     /// Reads the values, in the order of storage.
     pub(crate) fn read_values<T: Blas>(&self) -> Outcome<Vec<T>> {
-        self.dtype.read(Rows::flat(self.values, self.nnz))
+        self.dtype.read(self.values())
+    }
+
+    /// Writes the values, in the order of storage.
+    pub(crate) fn write_values<T: Blas>(&self, values: &[T]) -> Outcome {
+        self.dtype.write(Rows::flat(self.values, values.len()), values)
     }
 
     /// Reads all entries of `op` of the matrix, in the order of storage.
     pub(crate) fn read<T: Blas>(&self, op: Op) -> Outcome<Vec<Entry<T>>> {
-        let places = self.places()?.into_iter().zip(self.read_values::<T>()?);
-        Ok(places
-            .map(|((i, j), x)| match op {
-                Op::None => (i, j, x),
-                Op::Transpose => (j, i, x),
-                Op::Adjoint => (j, i, x.conj()),
+        let stored = self.slots()?.into_iter().zip(self.read_values::<T>()?);
+        Ok(stored
+            .filter_map(|(slot, x)| {
+                let (i, j) = slot?;
+                Some(match op {
+                    Op::None => (i, j, x),
+                    Op::Transpose => (j, i, x),
+                    Op::Adjoint => (j, i, x.conj()),
+                })
             })
             .collect())
+    }
+
+    /// Returns the matrix of a batch.
+    pub(crate) fn batch(&self, batch: usize) -> Self {
+        let bytes = |step: i64, each: usize| {
+            step.wrapping_mul(batch as i64).wrapping_mul(each as i64) as u64
+        };
+        let [first, second, values] = self.steps;
+        Self {
+            first: self.first.wrapping_add(bytes(first, self.first_index.bytes())),
+            second: self.second.wrapping_add(bytes(second, self.second_index.bytes())),
+            values: self.values.wrapping_add(bytes(values, self.dtype.bytes())),
+            ..*self
+        }
     }
 
     /// Returns the sizes of `op` of the matrix.
@@ -120,17 +169,22 @@ impl Sparse {
             Format::Csr => offsets(self.rows, entries.iter().map(|e| e.0)),
             Format::Csc => offsets(self.cols, entries.iter().map(|e| e.1)),
             Format::Coo => entries.iter().map(|e| e.0).collect(),
+            _ => return Err(Error::NotSupported),
         };
         write_indices(self.first, &list, self.first_index, self.base)
     }
 
     /// Writes columns and values, of entries that are sorted.
     pub(crate) fn write_rest<T: Blas>(&self, entries: &[Entry<T>]) -> Outcome {
+        self.write_second(entries)?;
+        self.write_values(&entries.iter().map(|e| e.2).collect::<Vec<T>>())
+    }
+
+    /// Writes columns, of entries that are sorted.
+    pub(crate) fn write_second<T>(&self, entries: &[Entry<T>]) -> Outcome {
         let by_column = self.format == Format::Csc;
         let list: Vec<usize> = entries.iter().map(|e| if by_column { e.0 } else { e.1 }).collect();
-        write_indices(self.second, &list, self.second_index, self.base)?;
-        let values: Vec<T> = entries.iter().map(|e| e.2).collect();
-        self.dtype.write(Rows::flat(self.values, values.len()), &values)
+        write_indices(self.second, &list, self.second_index, self.base)
     }
 }
 

@@ -81,6 +81,12 @@ pub(crate) fn buffer(handle: u64, out: Ptr) -> Outcome {
     put_host(out, 16_usize)
 }
 
+/// The same for functions that tell the size as an `int`.
+pub(crate) fn buffer_32(handle: u64, out: Ptr) -> Outcome {
+    get(handle)?;
+    put_host(out, 16_i32)
+}
+
 /// Does nothing, as preparations of products need nothing.
 pub(crate) fn nothing(handle: u64) -> Outcome {
     get(handle).map(drop)

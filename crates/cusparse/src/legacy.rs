@@ -41,7 +41,7 @@ pub(crate) fn field(descriptor: u64, field: usize) -> i32 {
     DESCRIPTIONS.get(descriptor).map_or(0, |d| d.0[field])
 }
 
-fn base_of(descriptor: u64) -> Outcome<i64> {
+pub(crate) fn base_of(descriptor: u64) -> Outcome<i64> {
     let found = DESCRIPTIONS.get(descriptor).map_err(|_| Error::InvalidValue)?;
     Ok(found.0[3].into())
 }

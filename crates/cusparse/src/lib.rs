@@ -5,15 +5,17 @@
 //! checks its indices, and computes. Numbers of 8 and 16 bits are computed with in `f32`, and
 //! rounded once. Buffers are accepted and not used.
 //!
-//! Functions that are not implemented, among them those of blocked formats and of incomplete
-//! factorisations, are exported, too; they return `CUSPARSE_STATUS_NOT_SUPPORTED` and are recorded
-//! in the driver's event log.
+//! Functions that are not implemented, among them the older ones of blocked formats, are exported,
+//! too; they return `CUSPARSE_STATUS_NOT_SUPPORTED` and are recorded in the driver's event log.
 #![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
 
+mod bands;
+mod blocks;
 mod convert;
 mod entries;
 pub mod exports;
 mod handle;
+mod incomplete;
 mod legacy;
 mod objects;
 mod products;

@@ -25,6 +25,10 @@ impl Index {
     fn number(self) -> i32 {
         if self == Self::Narrow { 2 } else { 3 }
     }
+
+    pub(crate) fn bytes(self) -> usize {
+        if self == Self::Narrow { 4 } else { 8 }
+    }
 }
 
 /// Reads `cusparseIndexBase_t`.
@@ -38,6 +42,22 @@ pub(crate) enum Format {
     Csr,
     Csc,
     Coo,
+    /// Blocks of a height and a width, in rows of blocks as in CSR; elements of a block are stored
+    /// by rows or by columns.
+    Bsr {
+        block: [usize; 2],
+        by_rows: bool,
+    },
+    /// Square blocks, as many in each row of blocks: `width` elements in each row.
+    BlockedEll {
+        block: usize,
+        width: usize,
+    },
+    /// Slices of rows, each padded to its longest row; how many values are stored.
+    SlicedEll {
+        slice: usize,
+        stored: usize,
+    },
 }
 
 impl Format {
@@ -46,6 +66,9 @@ impl Format {
             Self::Csr => 1,
             Self::Csc => 2,
             Self::Coo => 3,
+            Self::BlockedEll { .. } => 5,
+            Self::Bsr { .. } => 6,
+            Self::SlicedEll { .. } => 7,
         }
     }
 }
@@ -68,6 +91,9 @@ pub(crate) struct Sparse {
     /// For triangular solves: the half, and whether its diagonal is taken for ones.
     pub(crate) half: Triangle,
     pub(crate) unit: bool,
+    /// The matrices of a batch, and how many elements of the three lists are between them.
+    pub(crate) batches: usize,
+    pub(crate) steps: [i64; 3],
 }
 
 /// A dense matrix.
@@ -148,8 +174,100 @@ pub(crate) fn create_sparse(
         dtype: DataType::of(dtype)?,
         half: Triangle::Lower,
         unit: false,
+        batches: 1,
+        steps: [0; 3],
     };
     add(&SPARSE, out, object)
+}
+
+/// Refuses sizes of blocks or slices that are not positive.
+fn positive(size: i64) -> Outcome<usize> {
+    if size > 0 { count(size) } else { Err(Error::InvalidValue) }
+}
+
+pub(crate) fn create_bsr(
+    out: Ptr,
+    [rows, cols, blocks]: [i64; 3],
+    block: [i64; 2],
+    lists: [u64; 3],
+    kinds: [i32; 4],
+    order: i32,
+) -> Outcome {
+    let by_rows = by_rows(order)?;
+    let block = [positive(block[0])?, positive(block[1])?];
+    let elements = culibs::size(&[count(blocks)?, block[0], block[1]])?;
+    let sizes =
+        [culibs::size(&[count(rows)?, block[0]])?, culibs::size(&[count(cols)?, block[1]])?];
+    let sizes = [sizes[0] as i64, sizes[1] as i64, elements as i64];
+    create_sparse(out, Format::Bsr { block, by_rows }, sizes, lists, kinds)
+}
+
+pub(crate) fn create_blocked_ell(
+    out: Ptr,
+    [rows, cols, block, width]: [i64; 4],
+    [indices, values]: [u64; 2],
+    [index, base_, dtype]: [i32; 3],
+) -> Outcome {
+    let (block, width) = (positive(block)?, count(width)?);
+    let elements = culibs::size(&[count(rows)?, width])?;
+    let whole = |n: i64| n % block as i64 == 0;
+    if !whole(rows) || !whole(cols) || !whole(width as i64) || width as i64 > cols {
+        return Err(Error::InvalidValue);
+    }
+    let (sizes, lists) = ([rows, cols, elements as i64], [0, indices, values]);
+    let kinds = [index, index, base_, dtype];
+    create_sparse(out, Format::BlockedEll { block, width }, sizes, lists, kinds)
+}
+
+pub(crate) fn create_sliced_ell(
+    out: Ptr,
+    sizes: [i64; 3],
+    [stored, slice]: [i64; 2],
+    lists: [u64; 3],
+    kinds: [i32; 4],
+) -> Outcome {
+    let (stored, slice) = (count(stored)?, positive(slice)?);
+    if !stored.is_multiple_of(slice) || count(sizes[2])? > stored {
+        return Err(Error::InvalidValue);
+    }
+    create_sparse(out, Format::SlicedEll { slice, stored }, sizes, lists, kinds)
+}
+
+/// Tells everything of a matrix in blocked ELL.
+pub(crate) fn tell_blocked_ell(
+    descriptor: u64,
+    sizes: [Ptr; 4],
+    lists: [Ptr; 2],
+    kinds: [Ptr; 3],
+) -> Outcome {
+    let m = find(&SPARSE, descriptor)?;
+    let Format::BlockedEll { block, width } = m.format else { return Err(Error::InvalidValue) };
+    tell(&sizes, &[m.rows, m.cols, block, width].map(|n| n as i64))?;
+    tell(&lists, &[m.second, m.values])?;
+    tell(&kinds, &[m.second_index.number(), m.base as i32, m.dtype as i32])
+}
+
+/// Sets how many matrices a descriptor stands for, and how far apart they are.
+pub(crate) fn set_sparse_batches(
+    descriptor: u64,
+    is: fn(Format) -> bool,
+    batches: i32,
+    steps: [i64; 3],
+) -> Outcome {
+    let batches = positive(batches.into())?;
+    if !is(find(&SPARSE, descriptor)?.format) {
+        return Err(Error::InvalidValue);
+    }
+    change(&SPARSE, descriptor, |m| (m.batches, m.steps) = (batches, steps))
+}
+
+/// Reads `cusparseOrder_t`.
+fn by_rows(order: i32) -> Outcome<bool> {
+    match order {
+        1 => Ok(false),
+        2 => Ok(true),
+        _ => Err(Error::InvalidValue),
+    }
 }
 
 pub(crate) fn create_dense(
@@ -159,11 +277,7 @@ pub(crate) fn create_dense(
     dtype: i32,
     order: i32,
 ) -> Outcome {
-    let by_rows = match order {
-        1 => false,
-        2 => true,
-        _ => return Err(Error::InvalidValue),
-    };
+    let by_rows = by_rows(order)?;
     let (rows, cols, ld) = (count(rows)?, count(cols)?, count(ld)?);
     if ld < if by_rows { cols } else { rows } {
         return Err(Error::InvalidValue);
@@ -319,8 +433,6 @@ pub(crate) fn tell_batches(descriptor: u64, batches: Ptr, distance: Ptr) -> Outc
     put_host(distance, m.distance)
 }
 
-/// Sparse matrices are single ones.
 pub(crate) fn tell_sparse_batches(descriptor: u64, out: Ptr) -> Outcome {
-    find(&SPARSE, descriptor)?;
-    put_host(out, 1_i32)
+    put_host(out, find(&SPARSE, descriptor)?.batches as i32)
 }

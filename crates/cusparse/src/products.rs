@@ -63,8 +63,8 @@ pub(crate) fn spmm<T: Blas>(
     let (alpha, beta) = (h.param::<T>(alpha, scalar)?, h.param::<T>(beta, scalar)?);
     h.submit(move || {
         let (alpha, beta) = (alpha.get()?, beta.get()?);
-        let entries = a.read::<T>(op_a)?;
         for batch in 0..c.batches {
+            let entries = a.batch(batch).read::<T>(op_a)?;
             let right = b.read::<T>(batch)?.op(op_b);
             let mut sums: Matrix<T> = Matrix::zeros(m, n);
             for column in 0..n {
@@ -107,15 +107,18 @@ pub(crate) fn sddmm<T: Blas>(
     let (alpha, beta) = (h.param::<T>(alpha, scalar)?, h.param::<T>(beta, scalar)?);
     h.submit(move || {
         let (alpha, beta) = (alpha.get()?, beta.get()?);
-        let (left, right) = (a.read::<T>(0)?, b.read::<T>(0)?);
-        let mut whole = Matrix::zeros(m, n);
-        product(alpha, (&left, op_a), (&right, op_b), T::zero(), &mut whole);
-        let mut entries = c.read::<T>(Op::None)?;
-        for (i, j, value) in &mut entries {
-            let old = if beta == T::zero() { T::zero() } else { beta * *value };
-            *value = whole[(*i, *j)] + old;
+        for batch in 0..c.batches {
+            let (left, right, c) = (a.read::<T>(batch)?, b.read::<T>(batch)?, c.batch(batch));
+            let mut whole = Matrix::zeros(m, n);
+            product(alpha, (&left, op_a), (&right, op_b), T::zero(), &mut whole);
+            let mut values = c.read_values::<T>()?;
+            for (slot, value) in c.slots()?.into_iter().zip(&mut values) {
+                let old = if beta == T::zero() { T::zero() } else { beta * *value };
+                *value = slot.map_or(*value, |place| whole[place] + old);
+            }
+            c.write_values(&values)?;
         }
-        c.write_rest(&entries)
+        Ok(())
     })
 }
 

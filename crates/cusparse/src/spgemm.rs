@@ -160,6 +160,69 @@ pub(crate) fn copy<T: Blas>(handle: u64, operands: Operands) -> Outcome {
     })
 }
 
+/// Tells the sizes of both buffers of the algorithms that save memory: the second when the first is
+/// there.
+pub(crate) fn estimate_both(
+    handle: u64,
+    operands: Operands,
+    size: Ptr,
+    buffer: u64,
+    compute_size: Ptr,
+) -> Outcome {
+    get(handle)?;
+    operands.checked()?;
+    if asked(buffer, size)? || compute_size == 0 {
+        return Ok(());
+    }
+    put_host(compute_size, 16_usize)
+}
+
+/// Finds the places of a product, and tells how many they are.
+pub(crate) fn count_places(
+    handle: u64,
+    operands: Operands,
+    sizes: [Ptr; 3],
+    buffer: u64,
+) -> Outcome {
+    let h = get(handle)?;
+    let (a, op_a, b, op_b, _) = operands.checked()?;
+    if asked(buffer, sizes[0])? {
+        return sizes[1..].iter().try_for_each(|&size| put_host(size, 16_usize));
+    }
+    h.submit(move || {
+        let ones = |m: &Sparse, op: Op| -> Outcome<Vec<Entry<f64>>> {
+            let place = |(i, j)| if op == Op::None { (i, j, 1.0) } else { (j, i, 1.0) };
+            Ok(m.slots()?.into_iter().flatten().map(place).collect())
+        };
+        let [m, k] = a.size(op_a);
+        let [_, n] = b.size(op_b);
+        let (entries, products) = multiply(&ones(&a, op_a)?, &ones(&b, op_b)?, [m, k, n]);
+        let entries: Vec<Wide> = entries.into_iter().map(|(i, j, x)| (i, j, (x, 0.0))).collect();
+        change(&SPARSE, operands.c, |c| c.nnz = entries.len())?;
+        change(&PRODUCTS, operands.descriptor, |p| *p = Product { entries, products })
+    })
+}
+
+/// Writes the places of a product.
+pub(crate) fn copy_places(handle: u64, operands: Operands, size: Ptr, buffer: u64) -> Outcome {
+    let h = get(handle)?;
+    let (_, _, _, _, c) = operands.checked()?;
+    if asked(buffer, size)? {
+        return Ok(());
+    }
+    h.submit(move || {
+        let entries = find(&PRODUCTS, operands.descriptor)?.entries;
+        c.write_first(&entries)?;
+        c.write_second(&entries)
+    })
+}
+
+/// Computes a product again, whose places are known.
+pub(crate) fn recompute<T: Blas>(handle: u64, operands: Operands) -> Outcome {
+    compute::<T>(handle, operands, 0, 1)?;
+    copy::<T>(handle, operands)
+}
+
 pub(crate) fn number(descriptor: u64, out: Ptr) -> Outcome {
     put_host(out, find(&PRODUCTS, descriptor)?.products)
 }

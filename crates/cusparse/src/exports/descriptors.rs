@@ -230,4 +230,57 @@ culibs::family! {
     [(): cusparseDnMatGetStridedBatch]
         (m: u64, batches: Ptr, distance: Ptr)
         => objects::tell_batches(m, batches, distance);
+    [(): cusparseCreateBsr]
+        (out: Ptr, rows: i64, cols: i64, blocks: i64, height: i64, width: i64, first: u64,
+            second: u64, values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32,
+            order: i32)
+        => objects::create_bsr(out, [rows, cols, blocks], [height, width], [first, second, values],
+            [first_index, second_index, base, dtype], order);
+    [(): cusparseCreateBlockedEll]
+        (out: Ptr, rows: i64, cols: i64, block: i64, width: i64, indices: u64, values: u64,
+            index: i32, base: i32, dtype: i32)
+        => objects::create_blocked_ell(out, [rows, cols, block, width], [indices, values],
+            [index, base, dtype]);
+    [(): cusparseCreateSlicedEll]
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, stored: i64, slice: i64, first: u64, second: u64,
+            values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32)
+        => objects::create_sliced_ell(out, [rows, cols, nnz], [stored, slice],
+            [first, second, values], [first_index, second_index, base, dtype]);
+    [(): cusparseBlockedEllGet]
+        (m: u64, rows: Ptr, cols: Ptr, block: Ptr, width: Ptr, indices: Ptr, values: Ptr,
+            index: Ptr, base: Ptr, dtype: Ptr)
+        => objects::tell_blocked_ell(m, [rows, cols, block, width], [indices, values],
+            [index, base, dtype]);
+    [(): cusparseCreateConstBsr]
+        (out: Ptr, rows: i64, cols: i64, blocks: i64, height: i64, width: i64, first: u64,
+            second: u64, values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32,
+            order: i32)
+        => objects::create_bsr(out, [rows, cols, blocks], [height, width], [first, second, values],
+            [first_index, second_index, base, dtype], order);
+    [(): cusparseCreateConstBlockedEll]
+        (out: Ptr, rows: i64, cols: i64, block: i64, width: i64, indices: u64, values: u64,
+            index: i32, base: i32, dtype: i32)
+        => objects::create_blocked_ell(out, [rows, cols, block, width], [indices, values],
+            [index, base, dtype]);
+    [(): cusparseCreateConstSlicedEll]
+        (out: Ptr, rows: i64, cols: i64, nnz: i64, stored: i64, slice: i64, first: u64, second: u64,
+            values: u64, first_index: i32, second_index: i32, base: i32, dtype: i32)
+        => objects::create_sliced_ell(out, [rows, cols, nnz], [stored, slice],
+            [first, second, values], [first_index, second_index, base, dtype]);
+    [(): cusparseConstBlockedEllGet]
+        (m: u64, rows: Ptr, cols: Ptr, block: Ptr, width: Ptr, indices: Ptr, values: Ptr,
+            index: Ptr, base: Ptr, dtype: Ptr)
+        => objects::tell_blocked_ell(m, [rows, cols, block, width], [indices, values],
+            [index, base, dtype]);
+    [(): cusparseCsrSetStridedBatch]
+        (m: u64, batches: i32, first: i64, others: i64)
+        => objects::set_sparse_batches(m, |f| matches!(f, Format::Csr | Format::Csc), batches,
+            [first, others, others]);
+    [(): cusparseCooSetStridedBatch]
+        (m: u64, batches: i32, step: i64)
+        => objects::set_sparse_batches(m, |f| f == Format::Coo, batches, [step, step, step]);
+    [(): cusparseBsrSetStridedBatch]
+        (m: u64, batches: i32, first: i64, second: i64, values: i64)
+        => objects::set_sparse_batches(m, |f| matches!(f, Format::Bsr { .. }), batches,
+            [first, second, values]);
 }

@@ -2,7 +2,7 @@
 
 use culibs::Ptr;
 
-use super::{matrix_type, vector_type};
+use super::{matrix_type, sparse_type, vector_type};
 use crate::handle::{buffer, nothing};
 use crate::spgemm::{self, Operands};
 use crate::{convert, products, solve};
@@ -143,4 +143,31 @@ culibs::family! {
     [(): cusparseSpGEMM_getNumProducts]
         (descriptor: u64, out: Ptr)
         => spgemm::number(descriptor, out);
+    [(): cusparseSpGEMM_estimateMemory]
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, descriptor: u64, _fraction: f32, size: Ptr, buffer: u64,
+            compute_size: Ptr)
+        => spgemm::estimate_both(handle, Operands { ops: [trans_a, trans_b], alpha, a, b, beta, c,
+            compute, descriptor }, size, buffer, compute_size);
+    [(): cusparseSpGEMMreuse_workEstimation]
+        (handle: u64, trans_a: i32, trans_b: i32, a: u64, b: u64, c: u64, _algorithm: i32,
+            descriptor: u64, size: Ptr, buffer: u64)
+        => spgemm::estimate(handle, Operands { ops: [trans_a, trans_b], alpha: 0, a, b, beta: 0, c,
+            compute: sparse_type(c)?, descriptor }, size, buffer);
+    [(): cusparseSpGEMMreuse_nnz]
+        (handle: u64, trans_a: i32, trans_b: i32, a: u64, b: u64, c: u64, _algorithm: i32,
+            descriptor: u64, size: Ptr, buffer: u64, size_2: Ptr, _buffer_2: u64, size_3: Ptr,
+            _buffer_3: u64)
+        => spgemm::count_places(handle, Operands { ops: [trans_a, trans_b], alpha: 0, a, b, beta: 0,
+            c, compute: sparse_type(c)?, descriptor }, [size, size_2, size_3], buffer);
+    [(): cusparseSpGEMMreuse_copy]
+        (handle: u64, trans_a: i32, trans_b: i32, a: u64, b: u64, c: u64, _algorithm: i32,
+            descriptor: u64, size: Ptr, buffer: u64)
+        => spgemm::copy_places(handle, Operands { ops: [trans_a, trans_b], alpha: 0, a, b, beta: 0,
+            c, compute: sparse_type(c)?, descriptor }, size, buffer);
+    [(): cusparseSpGEMMreuse_compute]
+        (handle: u64, trans_a: i32, trans_b: i32, alpha: Ptr, a: u64, b: u64, beta: Ptr, c: u64,
+            compute: i32, _algorithm: i32, descriptor: u64)
+        => in_type!(compute, T => spgemm::recompute::<T>(handle, Operands { ops: [trans_a, trans_b],
+            alpha, a, b, beta, c, compute, descriptor }));
 }

@@ -10,54 +10,35 @@ macro_rules! refuse {
 
 culibs::missing! {
     refuse;
-    cusparseBlockedEllGet cusparseBsrSetStridedBatch cusparseCbsr2csr cusparseCbsric02
-    cusparseCbsric02_analysis cusparseCbsric02_bufferSize cusparseCbsric02_bufferSizeExt
-    cusparseCbsrilu02 cusparseCbsrilu02_analysis cusparseCbsrilu02_bufferSize
-    cusparseCbsrilu02_bufferSizeExt cusparseCbsrilu02_numericBoost cusparseCbsrmm cusparseCbsrmv
-    cusparseCbsrsm2_analysis cusparseCbsrsm2_bufferSize cusparseCbsrsm2_bufferSizeExt
-    cusparseCbsrsm2_solve cusparseCbsrsv2_analysis cusparseCbsrsv2_bufferSize
-    cusparseCbsrsv2_bufferSizeExt cusparseCbsrsv2_solve cusparseCbsrxmv cusparseCcsr2bsr
-    cusparseCcsr2csr_compress cusparseCcsr2csru cusparseCcsr2gebsr cusparseCcsr2gebsr_bufferSize
-    cusparseCcsr2gebsr_bufferSizeExt cusparseCcsrcolor cusparseCcsric02
-    cusparseCcsric02_analysis cusparseCcsric02_bufferSize cusparseCcsric02_bufferSizeExt
-    cusparseCcsrilu02 cusparseCcsrilu02_analysis cusparseCcsrilu02_bufferSize
-    cusparseCcsrilu02_bufferSizeExt cusparseCcsrilu02_numericBoost cusparseCcsru2csr
-    cusparseCcsru2csr_bufferSizeExt cusparseCgebsr2csr cusparseCgebsr2gebsc
-    cusparseCgebsr2gebsc_bufferSize cusparseCgebsr2gebsc_bufferSizeExt cusparseCgebsr2gebsr
-    cusparseCgebsr2gebsr_bufferSize cusparseCgebsr2gebsr_bufferSizeExt cusparseCgemvi
-    cusparseCgemvi_bufferSize cusparseCgpsvInterleavedBatch
-    cusparseCgpsvInterleavedBatch_bufferSizeExt cusparseCgtsv2 cusparseCgtsv2StridedBatch
-    cusparseCgtsv2StridedBatch_bufferSizeExt cusparseCgtsv2_bufferSizeExt cusparseCgtsv2_nopivot
-    cusparseCgtsv2_nopivot_bufferSizeExt cusparseCgtsvInterleavedBatch
-    cusparseCgtsvInterleavedBatch_bufferSizeExt cusparseCnnz_compress cusparseConstBlockedEllGet
-    cusparseCooSetStridedBatch cusparseCreateBlockedEll cusparseCreateBsr
-    cusparseCreateBsric02Info cusparseCreateBsrilu02Info cusparseCreateBsrsm2Info
-    cusparseCreateBsrsv2Info cusparseCreateColorInfo cusparseCreateConstBlockedEll
-    cusparseCreateConstBsr cusparseCreateConstSlicedEll cusparseCreateCsric02Info
-    cusparseCreateCsrilu02Info cusparseCreateCsru2csrInfo cusparseCreatePruneInfo
-    cusparseCreateSlicedEll cusparseCsrSetStridedBatch cusparseDbsr2csr cusparseDbsric02
-    cusparseDbsric02_analysis cusparseDbsric02_bufferSize cusparseDbsric02_bufferSizeExt
-    cusparseDbsrilu02 cusparseDbsrilu02_analysis cusparseDbsrilu02_bufferSize
-    cusparseDbsrilu02_bufferSizeExt cusparseDbsrilu02_numericBoost cusparseDbsrmm cusparseDbsrmv
-    cusparseDbsrsm2_analysis cusparseDbsrsm2_bufferSize cusparseDbsrsm2_bufferSizeExt
-    cusparseDbsrsm2_solve cusparseDbsrsv2_analysis cusparseDbsrsv2_bufferSize
-    cusparseDbsrsv2_bufferSizeExt cusparseDbsrsv2_solve cusparseDbsrxmv cusparseDcsr2bsr
-    cusparseDcsr2csr_compress cusparseDcsr2csru cusparseDcsr2gebsr cusparseDcsr2gebsr_bufferSize
-    cusparseDcsr2gebsr_bufferSizeExt cusparseDcsrcolor cusparseDcsric02
-    cusparseDcsric02_analysis cusparseDcsric02_bufferSize cusparseDcsric02_bufferSizeExt
-    cusparseDcsrilu02 cusparseDcsrilu02_analysis cusparseDcsrilu02_bufferSize
-    cusparseDcsrilu02_bufferSizeExt cusparseDcsrilu02_numericBoost cusparseDcsru2csr
-    cusparseDcsru2csr_bufferSizeExt cusparseDestroyBsric02Info cusparseDestroyBsrilu02Info
-    cusparseDestroyBsrsm2Info cusparseDestroyBsrsv2Info cusparseDestroyColorInfo
-    cusparseDestroyCsric02Info cusparseDestroyCsrilu02Info cusparseDestroyCsru2csrInfo
+    cusparseCbsr2csr cusparseCbsric02 cusparseCbsric02_analysis cusparseCbsric02_bufferSize
+    cusparseCbsric02_bufferSizeExt cusparseCbsrilu02 cusparseCbsrilu02_analysis
+    cusparseCbsrilu02_bufferSize cusparseCbsrilu02_bufferSizeExt cusparseCbsrilu02_numericBoost
+    cusparseCbsrmm cusparseCbsrmv cusparseCbsrsm2_analysis cusparseCbsrsm2_bufferSize
+    cusparseCbsrsm2_bufferSizeExt cusparseCbsrsm2_solve cusparseCbsrsv2_analysis
+    cusparseCbsrsv2_bufferSize cusparseCbsrsv2_bufferSizeExt cusparseCbsrsv2_solve
+    cusparseCbsrxmv cusparseCcsr2bsr cusparseCcsr2csr_compress cusparseCcsr2csru
+    cusparseCcsr2gebsr cusparseCcsr2gebsr_bufferSize cusparseCcsr2gebsr_bufferSizeExt
+    cusparseCcsrcolor cusparseCcsru2csr cusparseCcsru2csr_bufferSizeExt cusparseCgebsr2csr
+    cusparseCgebsr2gebsc cusparseCgebsr2gebsc_bufferSize cusparseCgebsr2gebsc_bufferSizeExt
+    cusparseCgebsr2gebsr cusparseCgebsr2gebsr_bufferSize cusparseCgebsr2gebsr_bufferSizeExt
+    cusparseCgemvi cusparseCgemvi_bufferSize cusparseCnnz_compress cusparseCreateBsric02Info
+    cusparseCreateBsrilu02Info cusparseCreateBsrsm2Info cusparseCreateBsrsv2Info
+    cusparseCreateColorInfo cusparseCreateCsru2csrInfo cusparseCreatePruneInfo cusparseDbsr2csr
+    cusparseDbsric02 cusparseDbsric02_analysis cusparseDbsric02_bufferSize
+    cusparseDbsric02_bufferSizeExt cusparseDbsrilu02 cusparseDbsrilu02_analysis
+    cusparseDbsrilu02_bufferSize cusparseDbsrilu02_bufferSizeExt cusparseDbsrilu02_numericBoost
+    cusparseDbsrmm cusparseDbsrmv cusparseDbsrsm2_analysis cusparseDbsrsm2_bufferSize
+    cusparseDbsrsm2_bufferSizeExt cusparseDbsrsm2_solve cusparseDbsrsv2_analysis
+    cusparseDbsrsv2_bufferSize cusparseDbsrsv2_bufferSizeExt cusparseDbsrsv2_solve
+    cusparseDbsrxmv cusparseDcsr2bsr cusparseDcsr2csr_compress cusparseDcsr2csru
+    cusparseDcsr2gebsr cusparseDcsr2gebsr_bufferSize cusparseDcsr2gebsr_bufferSizeExt
+    cusparseDcsrcolor cusparseDcsru2csr cusparseDcsru2csr_bufferSizeExt
+    cusparseDestroyBsric02Info cusparseDestroyBsrilu02Info cusparseDestroyBsrsm2Info
+    cusparseDestroyBsrsv2Info cusparseDestroyColorInfo cusparseDestroyCsru2csrInfo
     cusparseDestroyPruneInfo cusparseDgebsr2csr cusparseDgebsr2gebsc
     cusparseDgebsr2gebsc_bufferSize cusparseDgebsr2gebsc_bufferSizeExt cusparseDgebsr2gebsr
     cusparseDgebsr2gebsr_bufferSize cusparseDgebsr2gebsr_bufferSizeExt cusparseDgemvi
-    cusparseDgemvi_bufferSize cusparseDgpsvInterleavedBatch
-    cusparseDgpsvInterleavedBatch_bufferSizeExt cusparseDgtsv2 cusparseDgtsv2StridedBatch
-    cusparseDgtsv2StridedBatch_bufferSizeExt cusparseDgtsv2_bufferSizeExt cusparseDgtsv2_nopivot
-    cusparseDgtsv2_nopivot_bufferSizeExt cusparseDgtsvInterleavedBatch
-    cusparseDgtsvInterleavedBatch_bufferSizeExt cusparseDnnz_compress cusparseDpruneCsr2csr
+    cusparseDgemvi_bufferSize cusparseDnnz_compress cusparseDpruneCsr2csr
     cusparseDpruneCsr2csrByPercentage cusparseDpruneCsr2csrByPercentage_bufferSizeExt
     cusparseDpruneCsr2csrNnz cusparseDpruneCsr2csrNnzByPercentage
     cusparseDpruneCsr2csr_bufferSizeExt cusparseDpruneDense2csr
@@ -79,19 +60,10 @@ culibs::missing! {
     cusparseSbsrsv2_bufferSize cusparseSbsrsv2_bufferSizeExt cusparseSbsrsv2_solve
     cusparseSbsrxmv cusparseScsr2bsr cusparseScsr2csr_compress cusparseScsr2csru
     cusparseScsr2gebsr cusparseScsr2gebsr_bufferSize cusparseScsr2gebsr_bufferSizeExt
-    cusparseScsrcolor cusparseScsric02 cusparseScsric02_analysis cusparseScsric02_bufferSize
-    cusparseScsric02_bufferSizeExt cusparseScsrilu02 cusparseScsrilu02_analysis
-    cusparseScsrilu02_bufferSize cusparseScsrilu02_bufferSizeExt cusparseScsrilu02_numericBoost
-    cusparseScsru2csr cusparseScsru2csr_bufferSizeExt cusparseSgebsr2csr cusparseSgebsr2gebsc
-    cusparseSgebsr2gebsc_bufferSize cusparseSgebsr2gebsc_bufferSizeExt cusparseSgebsr2gebsr
-    cusparseSgebsr2gebsr_bufferSize cusparseSgebsr2gebsr_bufferSizeExt cusparseSgemvi
-    cusparseSgemvi_bufferSize cusparseSgpsvInterleavedBatch
-    cusparseSgpsvInterleavedBatch_bufferSizeExt cusparseSgtsv2 cusparseSgtsv2StridedBatch
-    cusparseSgtsv2StridedBatch_bufferSizeExt cusparseSgtsv2_bufferSizeExt cusparseSgtsv2_nopivot
-    cusparseSgtsv2_nopivot_bufferSizeExt cusparseSgtsvInterleavedBatch
-    cusparseSgtsvInterleavedBatch_bufferSizeExt cusparseSnnz_compress
-    cusparseSpGEMM_estimateMemory cusparseSpGEMMreuse_compute cusparseSpGEMMreuse_copy
-    cusparseSpGEMMreuse_nnz cusparseSpGEMMreuse_workEstimation cusparseSpMMOp
+    cusparseScsrcolor cusparseScsru2csr cusparseScsru2csr_bufferSizeExt cusparseSgebsr2csr
+    cusparseSgebsr2gebsc cusparseSgebsr2gebsc_bufferSize cusparseSgebsr2gebsc_bufferSizeExt
+    cusparseSgebsr2gebsr cusparseSgebsr2gebsr_bufferSize cusparseSgebsr2gebsr_bufferSizeExt
+    cusparseSgemvi cusparseSgemvi_bufferSize cusparseSnnz_compress cusparseSpMMOp
     cusparseSpMMOp_createPlan cusparseSpMMOp_destroyPlan cusparseSpSM_updateMatrix
     cusparseSpSV_updateMatrix cusparseSpruneCsr2csr cusparseSpruneCsr2csrByPercentage
     cusparseSpruneCsr2csrByPercentage_bufferSizeExt cusparseSpruneCsr2csrNnz
@@ -100,8 +72,7 @@ culibs::missing! {
     cusparseSpruneDense2csrByPercentage_bufferSizeExt cusparseSpruneDense2csrNnz
     cusparseSpruneDense2csrNnzByPercentage cusparseSpruneDense2csr_bufferSizeExt
     cusparseXbsric02_zeroPivot cusparseXbsrilu02_zeroPivot cusparseXbsrsm2_zeroPivot
-    cusparseXbsrsv2_zeroPivot cusparseXcsr2bsrNnz cusparseXcsr2gebsrNnz
-    cusparseXcsric02_zeroPivot cusparseXcsrilu02_zeroPivot cusparseXgebsr2csr
+    cusparseXbsrsv2_zeroPivot cusparseXcsr2bsrNnz cusparseXcsr2gebsrNnz cusparseXgebsr2csr
     cusparseXgebsr2gebsrNnz cusparseZbsr2csr cusparseZbsric02 cusparseZbsric02_analysis
     cusparseZbsric02_bufferSize cusparseZbsric02_bufferSizeExt cusparseZbsrilu02
     cusparseZbsrilu02_analysis cusparseZbsrilu02_bufferSize cusparseZbsrilu02_bufferSizeExt
@@ -110,16 +81,9 @@ culibs::missing! {
     cusparseZbsrsv2_analysis cusparseZbsrsv2_bufferSize cusparseZbsrsv2_bufferSizeExt
     cusparseZbsrsv2_solve cusparseZbsrxmv cusparseZcsr2bsr cusparseZcsr2csr_compress
     cusparseZcsr2csru cusparseZcsr2gebsr cusparseZcsr2gebsr_bufferSize
-    cusparseZcsr2gebsr_bufferSizeExt cusparseZcsrcolor cusparseZcsric02
-    cusparseZcsric02_analysis cusparseZcsric02_bufferSize cusparseZcsric02_bufferSizeExt
-    cusparseZcsrilu02 cusparseZcsrilu02_analysis cusparseZcsrilu02_bufferSize
-    cusparseZcsrilu02_bufferSizeExt cusparseZcsrilu02_numericBoost cusparseZcsru2csr
+    cusparseZcsr2gebsr_bufferSizeExt cusparseZcsrcolor cusparseZcsru2csr
     cusparseZcsru2csr_bufferSizeExt cusparseZgebsr2csr cusparseZgebsr2gebsc
     cusparseZgebsr2gebsc_bufferSize cusparseZgebsr2gebsc_bufferSizeExt cusparseZgebsr2gebsr
     cusparseZgebsr2gebsr_bufferSize cusparseZgebsr2gebsr_bufferSizeExt cusparseZgemvi
-    cusparseZgemvi_bufferSize cusparseZgpsvInterleavedBatch
-    cusparseZgpsvInterleavedBatch_bufferSizeExt cusparseZgtsv2 cusparseZgtsv2StridedBatch
-    cusparseZgtsv2StridedBatch_bufferSizeExt cusparseZgtsv2_bufferSizeExt cusparseZgtsv2_nopivot
-    cusparseZgtsv2_nopivot_bufferSizeExt cusparseZgtsvInterleavedBatch
-    cusparseZgtsvInterleavedBatch_bufferSizeExt cusparseZnnz_compress
+    cusparseZgemvi_bufferSize cusparseZnnz_compress
 }

@@ -7,7 +7,7 @@ use std::ffi::c_char;
 use culibs::device::put_host;
 use culibs::{DataType, Error, Interface as _, Outcome, Ptr};
 
-use crate::objects::{DENSE, VECTORS, find};
+use crate::objects::{DENSE, SPARSE, VECTORS, find};
 
 /// Runs a call.
 macro_rules! enter {
@@ -45,6 +45,7 @@ pub mod descriptors;
 pub mod generic;
 pub mod lists;
 pub mod missing;
+pub mod systems;
 
 /// Returns the type to compute in for elements of a type.
 fn wide_type(dtype: i32) -> Outcome<i32> {
@@ -63,6 +64,10 @@ fn vector_type(descriptor: u64) -> Outcome<i32> {
 
 fn matrix_type(descriptor: u64) -> Outcome<i32> {
     wide_type(find(&DENSE, descriptor)?.dtype as i32)
+}
+
+fn sparse_type(descriptor: u64) -> Outcome<i32> {
+    wide_type(find(&SPARSE, descriptor)?.dtype as i32)
 }
 
 /// The version: major, minor, patch.
@@ -140,7 +145,7 @@ pub fn names() -> Vec<(&'static str, bool)> {
         "cusparseGetMatDiagType",
         "cusparseGetMatIndexBase",
     ];
-    let lists = [descriptors::list(), generic::list(), lists::list(), special];
+    let lists = [descriptors::list(), generic::list(), lists::list(), systems::list(), special];
     let implemented = lists.into_iter().flatten().map(|name| (name, true));
     implemented.chain(missing::list().into_iter().map(|name| (name, false))).collect()
 }
