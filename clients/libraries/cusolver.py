@@ -4,11 +4,13 @@ import ctypes as c
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 from device import Memory, handle, library
 from families import TYPES, exact, family, main, near, pick, values
 
 call = library("libcusolver.so.11")
 solver = handle(call, "cusolverDnCreate")
+cusparse = library("libcusparse.so.12")
 
 
 def letter(rng):
@@ -228,6 +230,118 @@ def singular_values(rng):
 
 
 @family
+def selected_eigenvalues(rng):
+    """Eigenvalues of a range, by number or by value, and their vectors; of one matrix, or of two."""
+    kind, dtype = letter(rng)
+    n, uplo, mode, generic, two = int(rng.integers(1, 25)), int(rng.integers(2)), int(rng.integers(2)), rng.random() < 0.3, rng.random() < 0.4
+    a, a_part, lda = positive(rng, n, dtype)
+    b, b_part, ldb = positive(rng, n, dtype)
+    left, right = exact(a_part), exact(b_part) if two and not generic else np.eye(n)
+    every = scipy.linalg.eigh(left, right, eigvals_only=True)
+    # Limits lie between eigenvalues, so that rounding does not choose.
+    which, cut = pick(rng, [1001, 1002, 1003]), sorted(int(x) for x in rng.integers(0, n + 1, 2))
+    middle = np.concatenate([[every[0] - 1], (every[1:] + every[:-1]) / 2, [every[-1] + 1]])
+    low, high = (middle[cut[0]], middle[cut[1]]) if cut[0] < cut[1] else (middle[0], middle[-1])
+    if np.any(np.abs(every[:, None] - [low, high]) < 1e-4 * np.abs(every).max()):
+        which = 1001
+    first, last = cut[0] + 1 if cut[0] < n else n, max(cut[1], cut[0] + 1 if cut[0] < n else n)
+    part = {1001: slice(0, n), 1002: slice(first - 1, last), 1003: slice(int(np.searchsorted(every, low)), int(np.searchsorted(every, high)))}[which]
+    x, y, w, told, found = Memory(a), Memory(b), Memory(np.zeros(n, real(dtype))), info(), np.full(1, -1, np.int64)
+    limit = (lambda v: c.c_float(v)) if kind in "SC" else (lambda v: c.c_double(v))
+    ranged = (limit(low), limit(high), first, last, found)
+    wide, number = c.c_longlong, {"S": (0, 0), "D": (1, 1), "C": (4, 0), "Z": (5, 1)}[kind]
+    if generic:
+        ends = [np.asarray([v], real(dtype)) for v in (low, high)]
+        call("cusolverDnXsyevdx", solver, None, mode, which, uplo, wide(n), number[0], x, wide(lda), *ends, wide(first), wide(last), found, number[1], w, number[0], x, c.c_size_t(1), None, c.c_size_t(0), told)
+    elif two:
+        call(word(kind, "sygvdx", "hegvdx"), solver, 1, mode, which, uplo, n, x, lda, y, ldb, *ranged, w, x, 1, told)
+    else:
+        call(word(kind, "syevdx", "heevdx"), solver, mode, which, uplo, n, x, lda, *ranged, w, x, 1, told)
+    count = int(found.view(np.int32)[0])
+    wanted = every[part]
+    assert told.get()[0] == 0 and count == len(wanted), f"{count} eigenvalues instead of {len(wanted)}"
+    got = w.get()[:count].astype(float)
+    scale = (np.linalg.norm(left) + 1) * np.linalg.cond(right)
+    near(got, wanted, scale, 8 * n, dtype)
+    if mode and count:
+        v = exact(x.get()[:n, :count])
+        near(left @ v, right @ v * got, scale * np.linalg.norm(right) * max(np.linalg.norm(v), 1), 8 * n, dtype)
+
+
+@family
+def other_singular_values(rng):
+    """Singular values by the polar decomposition, and the largest ones by the randomised method."""
+    kind, dtype = letter(rng)
+    m, n = int(rng.integers(1, 20)), int(rng.integers(1, 20))
+    least, wide, number = min(m, n), c.c_longlong, {"S": (0, 0), "D": (1, 1), "C": (4, 0), "Z": (5, 1)}[kind]
+    a, a_part, lda = matrix(rng, m, n, dtype)
+    x, told, s = Memory(a), info(), Memory(np.zeros(least, real(dtype)))
+    every, scale = np.linalg.svd(exact(a_part), compute_uv=False), np.linalg.norm(a_part) + 1
+    if rng.random() < 0.5:
+        economical, error = int(rng.integers(2)), np.full(1, 7.0)
+        shapes = [(rows, least if economical else rows) for rows in (m, n)]
+        u, v = (Memory(np.zeros(shape, dtype, order="F")) for shape in shapes)
+        call("cusolverDnXgesvdp", solver, None, 1, economical, wide(m), wide(n), number[0], x, wide(lda), number[1], s, number[0], u, wide(m), number[0], v, wide(n), number[0], x, c.c_size_t(1), None, c.c_size_t(0), told, error)
+        assert told.get()[0] == 0 and error[0] == 0
+        left, right, values_ = exact(u.get())[:, :least], exact(v.get())[:, :least], s.get().astype(float)
+        near(values_, every, scale, 4 * (m + n), dtype)
+        near(left * values_ @ adjoint(right), exact(a_part), scale, 8 * (m + n), dtype)
+    else:
+        rank = int(rng.integers(1, least + 1))
+        u, v = Memory(np.zeros((m, rank), dtype, order="F")), Memory(np.zeros((n, rank), dtype, order="F"))
+        job = c.c_byte(ord("S"))
+        call("cusolverDnXgesvdr", solver, None, job, job, wide(m), wide(n), wide(rank), wide(least - rank), wide(2), number[0], x, wide(lda), number[1], s, number[0], u, wide(m), number[0], v, wide(n), number[0], x, c.c_size_t(1), None, c.c_size_t(0), told)
+        assert told.get()[0] == 0
+        left, right, values_ = exact(u.get()), exact(v.get()), s.get().astype(float)[:rank]
+        near(values_, every[:rank], scale, 4 * (m + n), dtype)
+        near(exact(a_part) @ right, left * values_, scale, 8 * (m + n), dtype)
+
+
+@family
+def sparse_systems(rng):
+    """Sparse systems on the device and on the host, alone and in batches."""
+    kind, dtype = letter(rng)
+    n, count, base = int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.integers(2))
+    name = pick(rng, ["csrlsvqr", "csrlsvqrHost", "csrlsvluHost", "csrlsvchol", "csrlsvcholHost", "csrqrsvBatched"])
+    full = np.where(rng.random((n, n)) < 0.2, exact(values(rng, (n, n), dtype)), 0)
+    full[np.arange(n), rng.permutation(n)] += 2
+    if "chol" in name:
+        full = full @ adjoint(full) + np.eye(n)
+    there = scipy.sparse.csr_matrix(full.astype(dtype))
+    there.sort_indices()
+    descriptor, right = handle(cusparse, "cusparseCreateMatDescr"), values(rng, (count, n), dtype)
+    cusparse("cusparseSetMatIndexBase", descriptor, base)
+    lists = [there.data, there.indptr.astype(np.int32) + base, there.indices.astype(np.int32) + base]
+    solution, tolerance = np.zeros((count, n), dtype), (c.c_float if kind in "SC" else c.c_double)(0)
+    single, singular = c.c_uint64(), np.full(1, 77, np.int32)
+    call("cusolverSpCreate", c.byref(single))
+    if name == "csrqrsvBatched":
+        many = np.stack([there.data * (1 + k) for k in range(count)]).astype(dtype)
+        memory, x, plan = [Memory(many), Memory(lists[1]), Memory(lists[2]), Memory(right)], Memory(solution), handle(call, "cusolverSpCreateCsrqrInfo")
+        call("cusolverSpXcsrqrAnalysisBatched", single, n, n, there.nnz, descriptor, *memory[1:3], plan)
+        call(f"cusolverSp{kind}csrqrsvBatched", single, n, n, there.nnz, descriptor, *memory, x, count, plan, None)
+        solution, factors = x.get(), [1 + k for k in range(count)]
+        call("cusolverSpDestroyCsrqrInfo", plan)
+    else:
+        onto = (lambda array: array) if name.endswith("Host") else Memory
+        memory, x, factors = [onto(y) for y in (*lists, right[0])], onto(solution[0]), [1]
+        call(f"cusolverSp{kind}{name}", single, n, there.nnz, descriptor, *memory, tolerance, 0, x, singular)
+        assert singular[0] == -1
+        solution = [x if name.endswith("Host") else x.get()]
+        # A column of zeros is told.
+        column = int(rng.integers(n))
+        zeroed = np.where(there.indices == column, 0, there.data).astype(dtype)
+        call(f"cusolverSp{kind}{name}", single, n, there.nnz, descriptor, onto(zeroed), *memory[1:], tolerance, 0, x, singular)
+        assert 0 <= singular[0] < n
+    matrix_ = exact(there.toarray())
+    for k, factor in enumerate(factors):
+        got = exact(solution[k])
+        near(factor * matrix_ @ got, exact(right[k]), factor * np.linalg.norm(matrix_) * np.linalg.norm(got) + 1, 8 * n, dtype)
+    call("cusolverSpDestroy", single)
+    assert call.status("cusolverSpDestroy", single) == 1
+
+
+@family
 def statuses(rng):
     """Wrong arguments have the documented status."""
     kind, _ = letter(rng)
@@ -237,7 +351,7 @@ def statuses(rng):
     assert call.status(f"cusolverDn{kind}potrf", solver, 0, -1, good, 4, good, 1, told) == 3
     assert call.status(f"cusolverDn{kind}potrf", solver, 0, 4, good, 3, good, 1, told) == 3
     assert call.status(f"cusolverDn{kind}gesvd", solver, c.c_byte(65), c.c_byte(65), 3, 4, good, 4, good, good, 4, good, 4, good, 1, None, told) == 3
-    assert call.status("cusolverSpCreate", solver) == 9
+    assert call.status("cusolverRfCreate", solver) == 9
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //! Eigenvalues and eigenvectors of symmetric and Hermitian matrices.
 
-use culibs::{Error, Outcome, count};
+use culibs::device::{get_host, put_host};
+use culibs::{Error, Outcome, Ptr, count};
 use linalg::{Matrix, Op, Triangle, cholesky, hermitian_eigen, hermitian_full, solve_triangular};
 use operands::{Blas, Dense, triangle};
 
@@ -22,7 +23,108 @@ fn not_converged(n: usize) -> i32 {
     n.max(1) as i32
 }
 
-fn solve<T: Blas>(a: Dense, half: Triangle, vectors: bool, values: u64) -> Outcome<i32>
+/// Which eigenvalues are asked for (`cusolverEigRange_t`).
+#[derive(Clone, Copy)]
+enum Range {
+    All,
+    /// Above the first number, up to the second.
+    Values(f64, f64),
+    /// From the place of the first to that of the second, counted from 1 on.
+    Places(usize, usize),
+}
+
+/// Which eigenvalues are asked for, and where on the host their number goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Selection {
+    range: Range,
+    count: Ptr,
+    wide: bool,
+}
+
+impl Selection {
+    pub(crate) const ALL: Self = Self { range: Range::All, count: 0, wide: false };
+
+    /// Reads a range with the values and the places of the client, for a matrix of order `n`.
+    pub(crate) fn new(
+        range: i32,
+        limits: impl FnOnce() -> Outcome<[f64; 2]>,
+        places: [i64; 2],
+        n: i64,
+        (count, wide): (Ptr, bool),
+    ) -> Outcome<Self> {
+        let range = match range {
+            1001 => Range::All,
+            1002 if 1 <= places[0] && places[0] <= places[1] && places[1] <= n => {
+                Range::Places(places[0] as usize, places[1] as usize)
+            }
+            1003 => match limits()? {
+                [low, high] if low < high => Range::Values(low, high),
+                _ => return Err(Error::InvalidValue),
+            },
+            _ => return Err(Error::InvalidValue),
+        };
+        if count == 0 {
+            return Err(Error::InvalidValue);
+        }
+        Ok(Self { range, count, wide })
+    }
+
+    /// Returns the places of the eigenvalues, which are in ascending order.
+    fn pick<R: num_traits::ToPrimitive>(&self, list: &[R]) -> std::ops::Range<usize> {
+        let up_to = |limit: f64| list.partition_point(|x| x.to_f64().is_some_and(|x| x <= limit));
+        match self.range {
+            Range::All => 0..list.len(),
+            Range::Places(first, last) => first - 1..last,
+            Range::Values(low, high) => up_to(low)..up_to(high),
+        }
+    }
+
+    fn tell(&self, found: usize) -> Outcome {
+        match (self.count, self.wide) {
+            (0, _) => Ok(()),
+            (at, true) => put_host(at, found as i64),
+            (at, false) => put_host(at, found as i32),
+        }
+    }
+}
+
+/// Reads two limits of the client, of the type of the eigenvalues.
+pub(crate) fn limits<T: Blas>(low: Ptr, high: Ptr) -> Outcome<[f64; 2]>
+where
+    T::Real: Blas,
+{
+    let read = |at| get_host::<T::Real>(at).map(|x| culibs::Number::wide(x).0);
+    Ok([read(low)?, read(high)?])
+}
+
+/// Writes the eigenvalues that are asked for, and their vectors to the first columns of `a`.
+fn write_found<T: Blas>(
+    mut a: Dense,
+    values: u64,
+    list: &[T::Real],
+    basis: Option<Matrix<T>>,
+    of: &Selection,
+) -> Outcome<i32>
+where
+    T::Real: Blas,
+{
+    let part = of.pick(list);
+    write_real(<T::Real as culibs::Number>::TYPE, values, &list[part.clone()])?;
+    if let Some(basis) = basis {
+        a.cols = part.len();
+        a.write(&basis.block(0, part.start, a.rows, a.cols))?;
+    }
+    of.tell(part.len())?;
+    Ok(0)
+}
+
+fn solve<T: Blas>(
+    a: Dense,
+    half: Triangle,
+    vectors: bool,
+    values: u64,
+    of: &Selection,
+) -> Outcome<i32>
 where
     T::Real: Blas,
 {
@@ -30,11 +132,7 @@ where
     let Some((list, basis)) = hermitian_eigen(&matrix, vectors) else {
         return Ok(not_converged(a.rows));
     };
-    write_real(<T::Real as culibs::Number>::TYPE, values, &list)?;
-    if let Some(basis) = basis {
-        a.write(&basis)?;
-    }
-    Ok(0)
+    write_found(a, values, &list, basis, of)
 }
 
 pub(crate) fn syevd<T: Blas>(
@@ -44,6 +142,7 @@ pub(crate) fn syevd<T: Blas>(
     a: Stepped,
     values: u64,
     info: u64,
+    of: Selection,
 ) -> Outcome
 where
     T::Real: Blas,
@@ -51,7 +150,7 @@ where
     let h = get(handle)?;
     let (vectors, half, n) = (vectors(mode)?, triangle(uplo)?, count(n)?);
     let a = Dense::new(T::TYPE, [n, n], a.0, a.1)?;
-    h.submit(info, move || solve::<T>(a, half, vectors, values))
+    h.submit(info, move || solve::<T>(a, half, vectors, values, &of))
 }
 
 /// Matrices one after another.
@@ -74,7 +173,8 @@ where
     let first = Dense::new(T::TYPE, [n, n], a.0, a.1)?;
     h.submit_batch(info, batch, move |k| {
         let values = values + (k * n * size_of::<T::Real>()) as u64;
-        solve::<T>(first.offset(step.wrapping_mul(k as i64)), half, vectors, values)
+        let a = first.offset(step.wrapping_mul(k as i64));
+        solve::<T>(a, half, vectors, values, &Selection::ALL)
     })
 }
 
@@ -87,6 +187,7 @@ pub(crate) fn sygvd<T: Blas>(
     b: Stepped,
     values: u64,
     info: u64,
+    of: Selection,
 ) -> Outcome
 where
     T::Real: Blas,
@@ -122,22 +223,16 @@ where
         let Some((list, basis)) = hermitian_eigen(&c, vectors) else {
             return Ok(not_converged(n));
         };
-        write_real(<T::Real as culibs::Number>::TYPE, values, &list)?;
-        if let Some(mut basis) = basis {
+        let turned = basis.map(|mut basis| {
             if kind == 3 {
-                let turned = basis.clone();
-                linalg::product(
-                    T::one(),
-                    (&l, Op::None),
-                    (&turned, Op::None),
-                    T::zero(),
-                    &mut basis,
-                );
+                let plain = basis.clone();
+                let (one, zero) = (T::one(), T::zero());
+                linalg::product(one, (&l, Op::None), (&plain, Op::None), zero, &mut basis);
             } else {
                 solve_triangular(&l, Triangle::Lower, Op::Adjoint, false, &mut basis);
             }
-            a.write(&basis)?;
-        }
-        Ok(0)
+            basis
+        });
+        write_found(a, values, &list, turned, &of)
     })
 }

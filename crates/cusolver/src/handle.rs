@@ -9,18 +9,40 @@ use culibs::{Error, Outcome, Ptr};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handle {
     context: u64,
-    stream: u64,
+    pub(crate) stream: u64,
     mode: i32,
 }
 
 static HANDLES: Handles<Handle> = Handles::new(0x55_0000_0000);
 
-pub(crate) fn create(out: Ptr) -> Outcome {
+/// Handles of sparse solvers.
+static SPARSE_HANDLES: Handles<Handle> = Handles::new(0x60_0000_0000);
+
+fn create_in(table: &Handles<Handle>, out: Ptr) -> Outcome {
     let context = context()?;
-    let handle = HANDLES.add(Handle { context, stream: 0, mode: 1 });
+    let handle = table.add(Handle { context, stream: 0, mode: 1 });
     put_host(out, handle).inspect_err(|_| {
-        let _ = HANDLES.remove(handle);
+        let _ = table.remove(handle);
     })
+}
+
+fn get_in(table: &Handles<Handle>, handle: u64) -> Outcome<Handle> {
+    let handle = table.get(handle)?;
+    check_context(handle.context)?;
+    Ok(handle)
+}
+
+fn set_stream_in(table: &Handles<Handle>, handle: u64, stream: u64) -> Outcome {
+    get_in(table, handle)?;
+    check_stream(stream)?;
+    table.with(handle, |h| {
+        h.stream = stream;
+        Ok(())
+    })
+}
+
+pub(crate) fn create(out: Ptr) -> Outcome {
+    create_in(&HANDLES, out)
 }
 
 pub(crate) fn destroy(handle: u64) -> Outcome {
@@ -29,22 +51,36 @@ pub(crate) fn destroy(handle: u64) -> Outcome {
 
 /// Returns what a handle of the current context stands for.
 pub(crate) fn get(handle: u64) -> Outcome<Handle> {
-    let handle = HANDLES.get(handle)?;
-    check_context(handle.context)?;
-    Ok(handle)
+    get_in(&HANDLES, handle)
 }
 
 pub(crate) fn set_stream(handle: u64, stream: u64) -> Outcome {
-    get(handle)?;
-    check_stream(stream)?;
-    HANDLES.with(handle, |h| {
-        h.stream = stream;
-        Ok(())
-    })
+    set_stream_in(&HANDLES, handle, stream)
 }
 
 pub(crate) fn stream(handle: u64, out: Ptr) -> Outcome {
     put_host(out, get(handle)?.stream)
+}
+
+pub(crate) fn create_sparse(out: Ptr) -> Outcome {
+    create_in(&SPARSE_HANDLES, out)
+}
+
+pub(crate) fn destroy_sparse(handle: u64) -> Outcome {
+    SPARSE_HANDLES.remove(handle).map(drop)
+}
+
+/// Returns what a handle of sparse solvers stands for, if it is of the current context.
+pub(crate) fn get_sparse(handle: u64) -> Outcome<Handle> {
+    get_in(&SPARSE_HANDLES, handle)
+}
+
+pub(crate) fn set_sparse_stream(handle: u64, stream: u64) -> Outcome {
+    set_stream_in(&SPARSE_HANDLES, handle, stream)
+}
+
+pub(crate) fn sparse_stream(handle: u64, out: Ptr) -> Outcome {
+    put_host(out, get_sparse(handle)?.stream)
 }
 
 /// Sets whether results must be the same in each run, which they always are.

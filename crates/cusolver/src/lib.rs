@@ -13,6 +13,7 @@ mod factor;
 mod handle;
 mod infos;
 mod singular;
+mod sparse;
 mod status;
 
 pub use status::{Cusolver, STATUSES};

@@ -1,6 +1,7 @@
 //! Singular values and vectors.
 
-use culibs::{Error, Outcome, count};
+use culibs::device::put_host;
+use culibs::{Error, Outcome, Ptr, count};
 use linalg::{Matrix, Op, Svd, svd};
 use operands::{Blas, Dense, dimensions};
 
@@ -176,6 +177,54 @@ where
         };
         decompose::<T>(nth(first, a.1, n), vectors, to, least)
     })
+}
+
+/// The same by a method that may perturb the matrix, and tells by how much: not at all.
+pub(crate) fn gesvdp<T: Blas>(
+    handle: u64,
+    modes: [i32; 2],
+    size: [i64; 2],
+    a: Stepped,
+    values: u64,
+    vectors: Pair,
+    info: u64,
+    perturbation: Ptr,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    get(handle)?;
+    put_host(perturbation, 0.0_f64)?;
+    gesvdj::<T>(handle, modes, size, a, values, vectors, info)
+}
+
+/// The largest singular values, and the vectors that are asked for (`S` or `N`): they are computed
+/// without randomness, whatever the sample and the number of iterations.
+pub(crate) fn gesvdr<T: Blas>(
+    handle: u64,
+    [jobu, jobv]: [u8; 2],
+    [m, n, rank, more, iterations]: [i64; 5],
+    a: Stepped,
+    values: u64,
+    (u, v): Pair,
+    info: u64,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    let h = get(handle)?;
+    let [m, n, rank, more, _] = dimensions([m, n, rank, more, iterations])?;
+    if rank.checked_add(more).is_none_or(|sample| sample > m.min(n)) {
+        return Err(Error::InvalidValue);
+    }
+    let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
+    let side = |letter, rows, (at, ld): Stepped| match job(letter)? {
+        Job::Some => Dense::new(T::TYPE, [rows, rank], at, ld).map(Some),
+        Job::None => Ok(None),
+        _ => Err(Error::InvalidValue),
+    };
+    let to = Places { values, u: side(jobu, m, u)?, v: side(jobv, n, v)? };
+    h.submit(info, move || decompose::<T>(a, false, to, rank))
 }
 
 /// Where the matrices of a batch are: an address, a leading dimension, and a distance in elements.

@@ -3,6 +3,7 @@
 use culibs::Ptr;
 
 use super::{real_of, same, wide};
+use crate::eigen::Selection;
 use crate::handle::{self, workspace_bytes};
 use crate::{eigen, factor, infos, singular};
 
@@ -137,7 +138,7 @@ culibs::family! {
             wtype: i32, w: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64,
             _host_bytes: usize, info: u64)
         => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syevd::<T>(handle, [mode,
-            uplo], n, (a, lda), w, info)));
+            uplo], n, (a, lda), w, info, Selection::ALL)));
     [(): cusolverDnXsyevBatched_bufferSize]
         (handle: u64, _params: u64, _mode: i32, _uplo: i32, _n: i64, _atype: i32, _a: u64,
             _lda: i64, _wtype: i32, _w: u64, _compute: i32, device: Ptr, host: Ptr, _batch: i64)
@@ -161,4 +162,44 @@ culibs::family! {
         => real_of(atype, stype).and_then(|()| same(&[atype, utype, vtype])).and_then(|()|
             in_type!(atype, T => singular::gesvd::<T>(handle, [jobu, jobvt], [m, n], (a, lda), s,
             (u, ldu), (vt, ldvt), info)));
+    [(): cusolverDnXsyevdx_bufferSize]
+        (handle: u64, _params: u64, _mode: i32, _range: i32, _uplo: i32, _n: i64, _atype: i32,
+            _a: u64, _lda: i64, _vl: Ptr, _vu: Ptr, _il: i64, _iu: i64, _found: Ptr, _wtype: i32,
+            _w: u64, _compute: i32, device: Ptr, host: Ptr)
+        => workspace_bytes(handle, device, Some(host));
+    [(): cusolverDnXsyevdx]
+        (handle: u64, _params: u64, mode: i32, range: i32, uplo: i32, n: i64, atype: i32, a:
+            u64, lda: i64, vl: Ptr, vu: Ptr, il: i64, iu: i64, found: Ptr, wtype: i32, w: u64,
+            _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize, info:
+            u64)
+        => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syevd::<T>(handle,
+            [mode, uplo], n, (a, lda), w, info, Selection::new(range, || eigen::limits::<T>(vl, vu),
+            [il, iu], n, (found, true))?)));
+    [(): cusolverDnXgesvdp_bufferSize]
+        (handle: u64, _params: u64, _mode: i32, _economical: i32, _m: i64, _n: i64, _atype: i32,
+            _a: u64, _lda: i64, _stype: i32, _s: u64, _utype: i32, _u: u64, _ldu: i64, _vtype: i32,
+            _v: u64, _ldv: i64, _compute: i32, device: Ptr, host: Ptr)
+        => workspace_bytes(handle, device, Some(host));
+    [(): cusolverDnXgesvdp]
+        (handle: u64, _params: u64, mode: i32, economical: i32, m: i64, n: i64, atype: i32, a:
+            u64, lda: i64, stype: i32, s: u64, utype: i32, u: u64, ldu: i64, vtype: i32, v: u64,
+            ldv: i64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes:
+            usize, info: u64, perturbation: Ptr)
+        => real_of(atype, stype).and_then(|()| same(&[atype, utype, vtype])).and_then(|()|
+            in_type!(atype, T => singular::gesvdp::<T>(handle, [mode, economical], [m, n], (a, lda),
+            s, ((u, ldu), (v, ldv)), info, perturbation)));
+    [(): cusolverDnXgesvdr_bufferSize]
+        (handle: u64, _params: u64, _jobu: u8, _jobv: u8, _m: i64, _n: i64, _rank: i64, _more:
+            i64, _iterations: i64, _atype: i32, _a: u64, _lda: i64, _stype: i32, _s: u64, _utype:
+            i32, _u: u64, _ldu: i64, _vtype: i32, _v: u64, _ldv: i64, _compute: i32, device: Ptr,
+            host: Ptr)
+        => workspace_bytes(handle, device, Some(host));
+    [(): cusolverDnXgesvdr]
+        (handle: u64, _params: u64, jobu: u8, jobv: u8, m: i64, n: i64, rank: i64, more: i64,
+            iterations: i64, atype: i32, a: u64, lda: i64, stype: i32, s: u64, utype: i32, u: u64,
+            ldu: i64, vtype: i32, v: u64, ldv: i64, _compute: i32, _device: u64, _device_bytes:
+            usize, _host: u64, _host_bytes: usize, info: u64)
+        => real_of(atype, stype).and_then(|()| same(&[atype, utype, vtype])).and_then(|()|
+            in_type!(atype, T => singular::gesvdr::<T>(handle, [jobu, jobv], [m, n, rank, more,
+            iterations], (a, lda), s, ((u, ldu), (v, ldv)), info)));
 }

@@ -10,16 +10,13 @@ macro_rules! refuse {
 
 culibs::missing! {
     refuse;
-    cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnCheevdx cusolverDnCheevdx_bufferSize
-    cusolverDnChegvdx cusolverDnChegvdx_bufferSize cusolverDnChegvj cusolverDnChegvj_bufferSize
-    cusolverDnChetrd cusolverDnChetrd_bufferSize cusolverDnClaswp cusolverDnClauum
-    cusolverDnClauum_bufferSize cusolverDnCsytrf cusolverDnCsytrf_bufferSize cusolverDnCsytri
-    cusolverDnCsytri_bufferSize cusolverDnCungbr cusolverDnCungbr_bufferSize cusolverDnCungtr
-    cusolverDnCungtr_bufferSize cusolverDnCunmtr cusolverDnCunmtr_bufferSize cusolverDnDgebrd
-    cusolverDnDgebrd_bufferSize cusolverDnDlaswp cusolverDnDlauum cusolverDnDlauum_bufferSize
-    cusolverDnDorgbr cusolverDnDorgbr_bufferSize cusolverDnDorgtr cusolverDnDorgtr_bufferSize
-    cusolverDnDormtr cusolverDnDormtr_bufferSize cusolverDnDsyevdx cusolverDnDsyevdx_bufferSize
-    cusolverDnDsygvdx cusolverDnDsygvdx_bufferSize cusolverDnDsygvj cusolverDnDsygvj_bufferSize
+    cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnChetrd cusolverDnChetrd_bufferSize
+    cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCsytrf
+    cusolverDnCsytrf_bufferSize cusolverDnCsytri cusolverDnCsytri_bufferSize cusolverDnCungbr
+    cusolverDnCungbr_bufferSize cusolverDnCungtr cusolverDnCungtr_bufferSize cusolverDnCunmtr
+    cusolverDnCunmtr_bufferSize cusolverDnDgebrd cusolverDnDgebrd_bufferSize cusolverDnDlaswp
+    cusolverDnDlauum cusolverDnDlauum_bufferSize cusolverDnDorgbr cusolverDnDorgbr_bufferSize
+    cusolverDnDorgtr cusolverDnDorgtr_bufferSize cusolverDnDormtr cusolverDnDormtr_bufferSize
     cusolverDnDsytrd cusolverDnDsytrd_bufferSize cusolverDnDsytrf cusolverDnDsytrf_bufferSize
     cusolverDnDsytri cusolverDnDsytri_bufferSize cusolverDnGeqrf cusolverDnGeqrf_bufferSize
     cusolverDnGesvd cusolverDnGesvd_bufferSize cusolverDnGetrf cusolverDnGetrf_bufferSize
@@ -38,44 +35,29 @@ culibs::missing! {
     cusolverDnPotrf_bufferSize cusolverDnPotrs cusolverDnSgebrd cusolverDnSgebrd_bufferSize
     cusolverDnSlaswp cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr
     cusolverDnSorgbr_bufferSize cusolverDnSorgtr cusolverDnSorgtr_bufferSize cusolverDnSormtr
-    cusolverDnSormtr_bufferSize cusolverDnSsyevdx cusolverDnSsyevdx_bufferSize cusolverDnSsygvdx
-    cusolverDnSsygvdx_bufferSize cusolverDnSsygvj cusolverDnSsygvj_bufferSize cusolverDnSsytrd
-    cusolverDnSsytrd_bufferSize cusolverDnSsytrf cusolverDnSsytrf_bufferSize cusolverDnSsytri
-    cusolverDnSsytri_bufferSize cusolverDnSyevd cusolverDnSyevd_bufferSize cusolverDnSyevdx
-    cusolverDnSyevdx_bufferSize cusolverDnXgeev cusolverDnXgeev_bufferSize cusolverDnXgesvdp
-    cusolverDnXgesvdp_bufferSize cusolverDnXgesvdr cusolverDnXgesvdr_bufferSize cusolverDnXlarft
-    cusolverDnXlarft_bufferSize cusolverDnXsyevdx cusolverDnXsyevdx_bufferSize cusolverDnXsytrs
-    cusolverDnXsytrs_bufferSize cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZheevdx
-    cusolverDnZheevdx_bufferSize cusolverDnZhegvdx cusolverDnZhegvdx_bufferSize cusolverDnZhegvj
-    cusolverDnZhegvj_bufferSize cusolverDnZhetrd cusolverDnZhetrd_bufferSize cusolverDnZlaswp
-    cusolverDnZlauum cusolverDnZlauum_bufferSize cusolverDnZsytrf cusolverDnZsytrf_bufferSize
-    cusolverDnZsytri cusolverDnZsytri_bufferSize cusolverDnZungbr cusolverDnZungbr_bufferSize
-    cusolverDnZungtr cusolverDnZungtr_bufferSize cusolverDnZunmtr cusolverDnZunmtr_bufferSize
-    cusolverRfAccessBundledFactorsDevice cusolverRfAnalyze cusolverRfBatchAnalyze
-    cusolverRfBatchRefactor cusolverRfBatchResetValues cusolverRfBatchSetupHost
-    cusolverRfBatchSolve cusolverRfBatchZeroPivot cusolverRfCreate cusolverRfDestroy
-    cusolverRfExtractBundledFactorsHost cusolverRfExtractSplitFactorsHost cusolverRfGetAlgs
-    cusolverRfGetMatrixFormat cusolverRfGetNumericBoostReport cusolverRfGetNumericProperties
-    cusolverRfGetResetValuesFastMode cusolverRfRefactor cusolverRfResetValues cusolverRfSetAlgs
-    cusolverRfSetMatrixFormat cusolverRfSetNumericProperties cusolverRfSetResetValuesFastMode
-    cusolverRfSetupDevice cusolverRfSetupHost cusolverRfSolve cusolverSpCcsreigsHost
-    cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost cusolverSpCcsrlsqvqrHost cusolverSpCcsrlsvchol
-    cusolverSpCcsrlsvcholHost cusolverSpCcsrlsvluHost cusolverSpCcsrlsvqr
-    cusolverSpCcsrlsvqrHost cusolverSpCcsrqrBufferInfoBatched cusolverSpCcsrqrsvBatched
-    cusolverSpCcsrzfdHost cusolverSpCreate cusolverSpCreateCsrqrInfo cusolverSpDcsreigsHost
-    cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost cusolverSpDcsrlsqvqrHost cusolverSpDcsrlsvchol
-    cusolverSpDcsrlsvcholHost cusolverSpDcsrlsvluHost cusolverSpDcsrlsvqr
-    cusolverSpDcsrlsvqrHost cusolverSpDcsrqrBufferInfoBatched cusolverSpDcsrqrsvBatched
-    cusolverSpDcsrzfdHost cusolverSpDestroy cusolverSpDestroyCsrqrInfo cusolverSpGetStream
-    cusolverSpScsreigsHost cusolverSpScsreigvsi cusolverSpScsreigvsiHost
-    cusolverSpScsrlsqvqrHost cusolverSpScsrlsvchol cusolverSpScsrlsvcholHost
-    cusolverSpScsrlsvluHost cusolverSpScsrlsvqr cusolverSpScsrlsvqrHost
-    cusolverSpScsrqrBufferInfoBatched cusolverSpScsrqrsvBatched cusolverSpScsrzfdHost
-    cusolverSpSetStream cusolverSpXcsrissymHost cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost
-    cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrsymamdHost
-    cusolverSpXcsrsymmdqHost cusolverSpXcsrsymrcmHost cusolverSpZcsreigsHost
-    cusolverSpZcsreigvsi cusolverSpZcsreigvsiHost cusolverSpZcsrlsqvqrHost cusolverSpZcsrlsvchol
-    cusolverSpZcsrlsvcholHost cusolverSpZcsrlsvluHost cusolverSpZcsrlsvqr
-    cusolverSpZcsrlsvqrHost cusolverSpZcsrqrBufferInfoBatched cusolverSpZcsrqrsvBatched
-    cusolverSpZcsrzfdHost
+    cusolverDnSormtr_bufferSize cusolverDnSsytrd cusolverDnSsytrd_bufferSize cusolverDnSsytrf
+    cusolverDnSsytrf_bufferSize cusolverDnSsytri cusolverDnSsytri_bufferSize cusolverDnSyevd
+    cusolverDnSyevd_bufferSize cusolverDnSyevdx cusolverDnSyevdx_bufferSize cusolverDnXgeev
+    cusolverDnXgeev_bufferSize cusolverDnXlarft cusolverDnXlarft_bufferSize cusolverDnXsytrs
+    cusolverDnXsytrs_bufferSize cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZhetrd
+    cusolverDnZhetrd_bufferSize cusolverDnZlaswp cusolverDnZlauum cusolverDnZlauum_bufferSize
+    cusolverDnZsytrf cusolverDnZsytrf_bufferSize cusolverDnZsytri cusolverDnZsytri_bufferSize
+    cusolverDnZungbr cusolverDnZungbr_bufferSize cusolverDnZungtr cusolverDnZungtr_bufferSize
+    cusolverDnZunmtr cusolverDnZunmtr_bufferSize cusolverRfAccessBundledFactorsDevice
+    cusolverRfAnalyze cusolverRfBatchAnalyze cusolverRfBatchRefactor cusolverRfBatchResetValues
+    cusolverRfBatchSetupHost cusolverRfBatchSolve cusolverRfBatchZeroPivot cusolverRfCreate
+    cusolverRfDestroy cusolverRfExtractBundledFactorsHost cusolverRfExtractSplitFactorsHost
+    cusolverRfGetAlgs cusolverRfGetMatrixFormat cusolverRfGetNumericBoostReport
+    cusolverRfGetNumericProperties cusolverRfGetResetValuesFastMode cusolverRfRefactor
+    cusolverRfResetValues cusolverRfSetAlgs cusolverRfSetMatrixFormat
+    cusolverRfSetNumericProperties cusolverRfSetResetValuesFastMode cusolverRfSetupDevice
+    cusolverRfSetupHost cusolverRfSolve cusolverSpCcsreigsHost cusolverSpCcsreigvsi
+    cusolverSpCcsreigvsiHost cusolverSpCcsrlsqvqrHost cusolverSpCcsrzfdHost
+    cusolverSpDcsreigsHost cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost
+    cusolverSpDcsrlsqvqrHost cusolverSpDcsrzfdHost cusolverSpScsreigsHost cusolverSpScsreigvsi
+    cusolverSpScsreigvsiHost cusolverSpScsrlsqvqrHost cusolverSpScsrzfdHost
+    cusolverSpXcsrissymHost cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost
+    cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost
+    cusolverSpXcsrsymrcmHost cusolverSpZcsreigsHost cusolverSpZcsreigvsi
+    cusolverSpZcsreigvsiHost cusolverSpZcsrlsqvqrHost cusolverSpZcsrzfdHost
 }

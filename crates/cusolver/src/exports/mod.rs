@@ -43,6 +43,7 @@ macro_rules! in_type {
 pub mod factors;
 pub mod general;
 pub mod missing;
+pub mod sparse;
 pub mod spectra;
 
 fn narrow(at: u64) -> Pivots {
@@ -88,7 +89,7 @@ fn property(kind: i32, out: Ptr) -> Outcome {
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
-    let lists = [general::list(), factors::list(), spectra::list()];
+    let lists = [general::list(), factors::list(), spectra::list(), sparse::list()];
     let implemented = lists.into_iter().flatten().map(|name| (name, true));
     implemented.chain(missing::list().into_iter().map(|name| (name, false))).collect()
 }

@@ -3,6 +3,7 @@
 use culibs::Ptr;
 use linalg::{c32, c64};
 
+use crate::eigen::Selection;
 use crate::handle::workspace;
 use crate::{eigen, singular};
 
@@ -15,7 +16,8 @@ culibs::family! {
     [f32: cusolverDnSsyevd; f64: cusolverDnDsyevd; c32: cusolverDnCheevd; c64: cusolverDnZheevd]
         (handle: u64, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, w: u64, _work: u64,
             _lwork: i32, info: u64)
-        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info);
+        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
+            Selection::ALL);
     [f32: cusolverDnSsyevj_bufferSize; f64: cusolverDnDsyevj_bufferSize;
         c32: cusolverDnCheevj_bufferSize; c64: cusolverDnZheevj_bufferSize]
         (handle: u64, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _w: u64, lwork: Ptr,
@@ -24,7 +26,8 @@ culibs::family! {
     [f32: cusolverDnSsyevj; f64: cusolverDnDsyevj; c32: cusolverDnCheevj; c64: cusolverDnZheevj]
         (handle: u64, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, w: u64, _work: u64,
             _lwork: i32, info: u64, _params: u64)
-        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info);
+        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
+            Selection::ALL);
     [f32: cusolverDnSsyevjBatched_bufferSize; f64: cusolverDnDsyevjBatched_bufferSize;
         c32: cusolverDnCheevjBatched_bufferSize; c64: cusolverDnZheevjBatched_bufferSize]
         (handle: u64, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _w: u64, lwork: Ptr,
@@ -45,7 +48,7 @@ culibs::family! {
         (handle: u64, kind: i32, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, b: u64, ldb: i32,
             w: u64, _work: u64, _lwork: i32, info: u64)
         => eigen::sygvd::<T>(handle, [kind, mode, uplo], n.into(), (a, lda.into()), (b, ldb.into()),
-            w, info);
+            w, info, Selection::ALL);
     [f32: cusolverDnSgesvd_bufferSize; f64: cusolverDnDgesvd_bufferSize;
         c32: cusolverDnCgesvd_bufferSize; c64: cusolverDnZgesvd_bufferSize]
         (handle: u64, _m: i32, _n: i32, lwork: Ptr)
@@ -92,4 +95,58 @@ culibs::family! {
         => singular::gesvda::<T>(handle, mode, [rank.into(), m.into(), n.into()],
             (a, lda.into(), stridea), (s, strides), ((u, ldu.into(), strideu),
             (v, ldv.into(), stridev)), info, batch.into());
+    [f32: cusolverDnSsygvj_bufferSize; f64: cusolverDnDsygvj_bufferSize; c32:
+        cusolverDnChegvj_bufferSize; c64: cusolverDnZhegvj_bufferSize]
+        (handle: u64, _kind: i32, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _b: u64,
+            _ldb: i32, _w: u64, lwork: Ptr, _params: u64)
+        => workspace(handle, lwork);
+    [f32: cusolverDnSsygvj; f64: cusolverDnDsygvj; c32: cusolverDnChegvj; c64: cusolverDnZhegvj]
+        (handle: u64, kind: i32, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, b: u64, ldb:
+            i32, w: u64, _work: u64, _lwork: i32, info: u64, _params: u64)
+        => eigen::sygvd::<T>(handle, [kind, mode, uplo], n.into(), (a, lda.into()), (b,
+            ldb.into()), w, info, Selection::ALL);
+    [f32: cusolverDnSsyevdx_bufferSize; c32: cusolverDnCheevdx_bufferSize]
+        (handle: u64, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _vl:
+            f32, _vu: f32, _il: i32, _iu: i32, _found: Ptr, _w: u64, lwork: Ptr)
+        => workspace(handle, lwork);
+    [f32: cusolverDnSsyevdx; c32: cusolverDnCheevdx]
+        (handle: u64, mode: i32, range: i32, uplo: i32, n: i32, a: u64, lda: i32, vl: f32, vu:
+            f32, il: i32, iu: i32, found: Ptr, w: u64, _work: u64, _lwork: i32, info: u64)
+        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
+            Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(), iu.into()], n.into(),
+            (found, false))?);
+    [f32: cusolverDnSsygvdx_bufferSize; c32: cusolverDnChegvdx_bufferSize]
+        (handle: u64, _kind: i32, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda:
+            i32, _b: u64, _ldb: i32, _vl: f32, _vu: f32, _il: i32, _iu: i32, _found: Ptr, _w: u64,
+            lwork: Ptr)
+        => workspace(handle, lwork);
+    [f32: cusolverDnSsygvdx; c32: cusolverDnChegvdx]
+        (handle: u64, kind: i32, mode: i32, range: i32, uplo: i32, n: i32, a: u64, lda: i32, b:
+            u64, ldb: i32, vl: f32, vu: f32, il: i32, iu: i32, found: Ptr, w: u64, _work: u64,
+            _lwork: i32, info: u64)
+        => eigen::sygvd::<T>(handle, [kind, mode, uplo], n.into(), (a, lda.into()), (b,
+            ldb.into()), w, info, Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(),
+            iu.into()], n.into(), (found, false))?);
+    [f64: cusolverDnDsyevdx_bufferSize; c64: cusolverDnZheevdx_bufferSize]
+        (handle: u64, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _vl:
+            f64, _vu: f64, _il: i32, _iu: i32, _found: Ptr, _w: u64, lwork: Ptr)
+        => workspace(handle, lwork);
+    [f64: cusolverDnDsyevdx; c64: cusolverDnZheevdx]
+        (handle: u64, mode: i32, range: i32, uplo: i32, n: i32, a: u64, lda: i32, vl: f64, vu:
+            f64, il: i32, iu: i32, found: Ptr, w: u64, _work: u64, _lwork: i32, info: u64)
+        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
+            Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(), iu.into()], n.into(),
+            (found, false))?);
+    [f64: cusolverDnDsygvdx_bufferSize; c64: cusolverDnZhegvdx_bufferSize]
+        (handle: u64, _kind: i32, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda:
+            i32, _b: u64, _ldb: i32, _vl: f64, _vu: f64, _il: i32, _iu: i32, _found: Ptr, _w: u64,
+            lwork: Ptr)
+        => workspace(handle, lwork);
+    [f64: cusolverDnDsygvdx; c64: cusolverDnZhegvdx]
+        (handle: u64, kind: i32, mode: i32, range: i32, uplo: i32, n: i32, a: u64, lda: i32, b:
+            u64, ldb: i32, vl: f64, vu: f64, il: i32, iu: i32, found: Ptr, w: u64, _work: u64,
+            _lwork: i32, info: u64)
+        => eigen::sygvd::<T>(handle, [kind, mode, uplo], n.into(), (a, lda.into()), (b,
+            ldb.into()), w, info, Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(),
+            iu.into()], n.into(), (found, false))?);
 }
