@@ -128,7 +128,11 @@ def rank_updates(rng):
     beta = scalar(rng, real(dtype) if hermitian else dtype)
     x, y, z = Memory(a), Memory(b), Memory(full)
     name = f"cublas{kind}{'he' if hermitian else 'sy'}{two}" + ("" if two == "rkx" else "_v2")
-    if two == "rk":
+    if two == "rk" and kind == "C" and rng.random() < 0.5:
+        # With types as arguments, of single precision alone.
+        middle = "3m" if rng.random() < 0.5 else ""
+        call(f"cublasC{'he' if hermitian else 'sy'}rk{middle}Ex", blas, uplo, trans, n, k, alpha, x, 4, lda, beta, z, 4, ldc)
+    elif two == "rk":
         call(name, blas, uplo, trans, n, k, alpha, x, lda, beta, z, ldc)
     else:
         call(name, blas, uplo, trans, n, k, alpha, x, lda, y, ldb, beta, z, ldc)

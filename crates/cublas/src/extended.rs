@@ -22,7 +22,7 @@ fn compute(value: i32) -> Outcome<(Compute, bool)> {
     match value {
         64 | 65 => Ok((Compute::Single, true)),
         68 | 69 | 74 | 75 | 77 | 78 => Ok((Compute::Single, false)),
-        70 | 71 => Ok((Compute::Double, false)),
+        70 | 71 | 79 => Ok((Compute::Double, false)),
         72 | 73 => Ok((Compute::Integer, false)),
         _ => Err(Error::InvalidValue),
     }

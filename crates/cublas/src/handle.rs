@@ -16,6 +16,9 @@ pub(crate) struct Handle {
     pub(crate) math: i32,
     pub(crate) multiprocessors: i32,
     pub(crate) emulation: i32,
+    /// Settings of products in fixed point, which are kept: how the length of numbers is chosen, their
+    /// greatest length, what is added to it, which special values are kept.
+    pub(crate) fixed_point: [i32; 4],
 }
 
 /// All handles.
@@ -32,6 +35,7 @@ pub(crate) fn create() -> Outcome<u64> {
         math: 0,
         multiprocessors: 0,
         emulation: 0,
+        fixed_point: [0; 4],
     }))
 }
 

@@ -96,6 +96,19 @@ pub(crate) fn set(
     change(handle, |h| to(h, value))
 }
 
+/// Sets one of the settings of products in fixed point: products are computed in their own type.
+pub(crate) fn set_fixed_point(
+    handle: u64,
+    setting: usize,
+    value: i32,
+    allowed: std::ops::RangeInclusive<i32>,
+) -> Outcome {
+    if !allowed.contains(&value) {
+        return Err(Error::InvalidValue);
+    }
+    change(handle, |h| h.fixed_point[setting] = value)
+}
+
 pub(crate) fn set_multiprocessors(handle: u64, value: i32) -> Outcome {
     if value < 0 {
         return Err(Error::InvalidValue);

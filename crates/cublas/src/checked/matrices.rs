@@ -1,6 +1,6 @@
 //! Functions of matrices.
 
-use culibs::{Error, Number, Outcome, Ptr, count};
+use culibs::{DataType, Error, Number, Outcome, Ptr, count};
 
 use super::Stepped;
 use crate::handle::get;
@@ -47,10 +47,42 @@ pub(crate) fn syrk<T: Blas, A: Number>(
     c: Stepped,
     conj: bool,
 ) -> Outcome {
+    update::<T, A>(handle, [uplo, trans], size, alpha, (a, T::TYPE), beta, c, conj)
+}
+
+/// The same in single precision, of a factor of the type that an argument is.
+pub(crate) fn syrk_of<A: Number>(
+    handle: u64,
+    flags: [i32; 2],
+    size: [i64; 2],
+    alpha: Ptr,
+    (a, atype): (Stepped, i32),
+    beta: Ptr,
+    (c, ctype): (Stepped, i32),
+    conj: bool,
+) -> Outcome {
+    get(handle)?;
+    let atype = DataType::of(atype)?;
+    if !matches!(atype, DataType::CI8 | DataType::C32) || DataType::of(ctype)? != DataType::C32 {
+        return Err(Error::NotSupported);
+    }
+    update::<linalg::c32, A>(handle, flags, size, alpha, (a, atype), beta, c, conj)
+}
+
+fn update<T: Blas, A: Number>(
+    handle: u64,
+    [uplo, trans]: [i32; 2],
+    size: [i64; 2],
+    alpha: Ptr,
+    (a, atype): (Stepped, DataType),
+    beta: Ptr,
+    c: Stepped,
+    conj: bool,
+) -> Outcome {
     let h = get(handle)?;
     let half = triangle(uplo)?;
     let (op, [n, k]) = (factor_op(trans, conj, T::COMPLEX)?, dimensions(size)?);
-    let a = dense::<T>(stored(op, n, k), a)?;
+    let a = Dense::new(atype, stored(op, n, k), a.0, a.1)?;
     let c = Half { c: dense::<T>([n, n], c)?, half, conj };
     let (alpha, beta) = (h.param_of(alpha, A::TYPE)?, h.param_of(beta, A::TYPE)?);
     level3::syrk::<T>(&h, alpha, (a, op), beta, c)

@@ -4,6 +4,7 @@ use culibs::{Number, Ptr};
 
 use super::{HALF, is_wide, scalar_of};
 use crate::checked::batches::Matrices::*;
+use crate::checked::matrices;
 use crate::extended::{Groups, Product};
 
 culibs::family! {
@@ -80,4 +81,16 @@ culibs::family! {
         => Groups { lists: [transa, transb, m, n, k, lda, ldb, ldc], alpha, beta, addresses: [a, b,
             c], types: [atype, btype, ctype], groups: groups.into(), sizes, wide: is_wide::<Int>()
             }.run(handle, compute, scalar_of(compute)?);
+    [(): cublasCsyrkEx cublasCsyrkEx_64;
+     (): cublasCsyrk3mEx cublasCsyrk3mEx_64]
+        (handle: u64, uplo: i32, trans: i32, n: Int, k: Int, alpha: Ptr, a: u64, atype: i32,
+            lda: Int, beta: Ptr, c: u64, ctype: i32, ldc: Int)
+        => matrices::syrk_of::<linalg::c32>(handle, [uplo, trans], [n.into(), k.into()], alpha,
+            ((a, lda.into()), atype), beta, ((c, ldc.into()), ctype), false);
+    [(): cublasCherkEx cublasCherkEx_64;
+     (): cublasCherk3mEx cublasCherk3mEx_64]
+        (handle: u64, uplo: i32, trans: i32, n: Int, k: Int, alpha: Ptr, a: u64, atype: i32,
+            lda: Int, beta: Ptr, c: u64, ctype: i32, ldc: Int)
+        => matrices::syrk_of::<f32>(handle, [uplo, trans], [n.into(), k.into()], alpha,
+            ((a, lda.into()), atype), beta, ((c, ldc.into()), ctype), true);
 }

@@ -100,4 +100,28 @@ culibs::family! {
         (rows: Int, cols: Int, size: Int, from: u64, lda: Int, to: Ptr, ldb: Int, stream: u64)
         => transfer::get(Shape { element: size.into(), rows: rows.into(), cols: cols.into(),
             from: lda.into(), to: ldb.into() }, from, to, stream);
+    [(): cublasSetFixedPointEmulationMantissaControl]
+        (handle: u64, value: i32)
+        => settings::set_fixed_point(handle, 0, value, 0..=1);
+    [(): cublasGetFixedPointEmulationMantissaControl]
+        (handle: u64, out: Ptr)
+        => settings::read(handle, out, |h| h.fixed_point[0]);
+    [(): cublasSetFixedPointEmulationMaxMantissaBitCount]
+        (handle: u64, value: i32)
+        => settings::set_fixed_point(handle, 1, value, 0..=i32::MAX);
+    [(): cublasGetFixedPointEmulationMaxMantissaBitCount]
+        (handle: u64, out: Ptr)
+        => settings::read(handle, out, |h| h.fixed_point[1]);
+    [(): cublasSetFixedPointEmulationMantissaBitOffset]
+        (handle: u64, value: i32)
+        => settings::set_fixed_point(handle, 2, value, i32::MIN..=i32::MAX);
+    [(): cublasGetFixedPointEmulationMantissaBitOffset]
+        (handle: u64, out: Ptr)
+        => settings::read(handle, out, |h| h.fixed_point[2]);
+    [(): cublasSetEmulationSpecialValuesSupport]
+        (handle: u64, value: i32)
+        => settings::set_fixed_point(handle, 3, value, 0..=0xffff);
+    [(): cublasGetEmulationSpecialValuesSupport]
+        (handle: u64, out: Ptr)
+        => settings::read(handle, out, |h| h.fixed_point[3]);
 }

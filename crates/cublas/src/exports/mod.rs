@@ -53,7 +53,7 @@ impl<A, B, C> Mixed for (A, B, C) {
 const HALF: i32 = DataType::F16 as i32;
 
 /// The values of `cublasMath_t`: modes, and a flag with them.
-const MATH_MODES: &[i32] = &[0, 1, 2, 3, 4, 16, 17, 18, 19, 20];
+const MATH_MODES: &[i32] = &[0, 1, 2, 3, 4, 8, 16, 17, 18, 19, 20, 24];
 
 /// Returns whether a type has 64 bits.
 fn is_wide<T>() -> bool {
