@@ -9,7 +9,7 @@ packages=$(echo "$environment"/lib/python3*/site-packages/nvidia)
 export CURAND_HEADERS=$packages/curand/include:$packages/cuda_runtime/include:$packages/cuda_cccl/include
 export CURAND_ORIGINAL=$packages/curand/lib/libcurand.so.10
 export LD_LIBRARY_PATH=$packages/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-for library in ${LIBRARIES:-cublas cublaslt curand cufft cusolver cusparse}; do
+for library in ${LIBRARIES:-cublas cublaslt curand cufft cusolver cusparse misuse}; do
   echo "$library"
   on_device "$environment/bin/python" "$here/clients/libraries/$library.py" "$@"
 done

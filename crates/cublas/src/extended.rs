@@ -142,7 +142,10 @@ fn integer_product(
     beta: i64,
     c: Dense,
 ) -> Outcome {
-    let mut sum: Matrix<f64> = Matrix::zeros(c.rows, c.cols);
+    if c.rows == 0 || c.cols == 0 {
+        return Ok(());
+    }
+    let mut sum: Matrix<f64> = c.zeros()?;
     if a.rows > 0 && a.cols > 0 {
         let (a, b): (Matrix<f64>, Matrix<f64>) = (a.read()?, b.read()?);
         product(1.0, (&a, op_a), (&b, op_b), 0.0, &mut sum);

@@ -97,7 +97,7 @@ pub(crate) fn syrkx<T: Blas>(
         if n == 0 {
             return Ok(());
         }
-        let mut change = Matrix::zeros(n, n);
+        let mut change: Matrix<T> = c.c.zeros()?;
         if alpha != T::zero() {
             let (left, right) = c.ops(op);
             let (a, b): (Matrix<T>, Matrix<T>) = (a.read()?, b.read()?);
@@ -122,7 +122,7 @@ pub(crate) fn syr2k<T: Blas>(
         if n == 0 {
             return Ok(());
         }
-        let mut change = Matrix::zeros(n, n);
+        let mut change: Matrix<T> = c.c.zeros()?;
         if alpha != T::zero() {
             let (left, right) = c.ops(op);
             let (a, b): (Matrix<T>, Matrix<T>) = (a.read()?, b.read()?);
@@ -182,8 +182,11 @@ pub(crate) fn trmm<T: Blas>(
 ) -> Outcome {
     h.submit(move || {
         let alpha = alpha.get()?;
-        let mut out = Matrix::zeros(c.rows, c.cols);
-        if alpha != T::zero() && c.rows > 0 && c.cols > 0 {
+        if c.rows == 0 || c.cols == 0 {
+            return Ok(());
+        }
+        let mut out: Matrix<T> = c.zeros()?;
+        if alpha != T::zero() {
             let a = triangular_full(&sided.a.read::<T>()?, sided.half, unit);
             let b: Matrix<T> = b.read()?;
             let (left, right) =
@@ -253,7 +256,10 @@ pub(crate) fn geam<T: Blas>(
     c: Dense,
 ) -> Outcome {
     h.submit(move || {
-        let mut sum: Matrix<T> = Matrix::zeros(c.rows, c.cols);
+        if c.rows == 0 || c.cols == 0 {
+            return Ok(());
+        }
+        let mut sum: Matrix<T> = c.zeros()?;
         for (factor, m, op) in [(alpha.get()?, a, op_a), (beta.get()?, b, op_b)] {
             if factor == T::zero() {
                 continue;

@@ -70,7 +70,7 @@ fn sum<T: Blas>(
     }
     submit(stream, move || {
         for batch in 0..to.batches {
-            let mut sum: Matrix<T> = Matrix::zeros(to.rows, to.cols);
+            let mut sum: Matrix<T> = to.zeros(out, batch)?;
             for &(factor, at, layout, op) in &terms {
                 let factor = factor.get()?;
                 if factor == T::zero() {

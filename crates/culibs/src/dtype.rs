@@ -116,6 +116,17 @@ macro_rules! data_types {
                 }
             }
 
+            /// Checks that elements of the type can be written: room for results is made after that,
+            /// so that it is at most that of an allocation.
+            ///
+            /// # Errors
+            /// As [`Rows::read`].
+            pub fn check_write(self, Rows { at, width, height, pitch }: Rows) -> Outcome {
+                let bytes = |n: usize| crate::size(&[n, self.bytes()]);
+                let (width, pitch) = (bytes(width)?, bytes(pitch)?);
+                Rows { at, width, height, pitch }.check_write::<u8>()
+            }
+
             /// Writes numbers to rows of this type, each rounded once.
             ///
             /// # Errors

@@ -17,7 +17,7 @@ pub(crate) fn to_dense<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
         return Err(Error::InvalidValue);
     }
     h.submit(move || {
-        let mut out: Matrix<T> = Matrix::zeros(a.rows, a.cols);
+        let mut out: Matrix<T> = b.zeros(0)?;
         for (i, j, value) in a.read::<T>(Op::None)? {
             out[(i, j)] += value;
         }
@@ -53,6 +53,7 @@ pub(crate) fn analyse_dense<T: Blas>(handle: u64, a: u64, descriptor: u64) -> Ou
 
 /// The elements of a dense matrix at the places that are stored, and zeros in padding.
 fn at_slots<T: Blas>(a: &Matrix<T>, b: &Sparse) -> Outcome {
+    b.read_values::<T>()?;
     let value = |slot: Slot| slot.map_or(T::zero(), |place| a[place]);
     b.write_values(&b.slots()?.into_iter().map(value).collect::<Vec<T>>())
 }

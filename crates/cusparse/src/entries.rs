@@ -48,6 +48,14 @@ pub(crate) fn read_padded(
     list.into_iter().map(place).collect()
 }
 
+/// Checks that indices can be written, before room is made for them.
+pub(crate) fn check_indices(at: u64, len: usize, index: Index) -> Outcome {
+    match index {
+        Index::Narrow => Rows::flat(at, len).check_write::<i32>(),
+        Index::Wide => Rows::flat(at, len).check_write::<i64>(),
+    }
+}
+
 /// Writes indices, with the base added.
 pub(crate) fn write_indices(at: u64, list: &[usize], index: Index, base: i64) -> Outcome {
     match index {
@@ -123,7 +131,9 @@ impl Sparse {
 
     /// Reads all entries of `op` of the matrix, in the order of storage.
     pub(crate) fn read<T: Blas>(&self, op: Op) -> Outcome<Vec<Entry<T>>> {
-        let stored = self.slots()?.into_iter().zip(self.read_values::<T>()?);
+        // Values first: then there are as many places as memory has room for.
+        let values = self.read_values::<T>()?;
+        let stored = self.slots()?.into_iter().zip(values);
         Ok(stored
             .filter_map(|(slot, x)| {
                 let (i, j) = slot?;
@@ -165,6 +175,12 @@ impl Sparse {
 
     /// Writes offsets or rows, of entries that are sorted.
     pub(crate) fn write_first<T>(&self, entries: &[Entry<T>]) -> Outcome {
+        let len = match self.format {
+            Format::Csr => self.rows + 1,
+            Format::Csc => self.cols + 1,
+            _ => entries.len(),
+        };
+        check_indices(self.first, len, self.first_index)?;
         let list = match self.format {
             Format::Csr => offsets(self.rows, entries.iter().map(|e| e.0)),
             Format::Csc => offsets(self.cols, entries.iter().map(|e| e.1)),
@@ -206,6 +222,12 @@ impl Dense {
         })
     }
 
+    /// Returns zeros for the matrix of a batch that is going to be written.
+    pub(crate) fn zeros<T: Blas>(&self, batch: usize) -> Outcome<Matrix<T>> {
+        self.dtype.check_write(self.memory(batch))?;
+        Ok(Matrix::zeros(self.rows, self.cols))
+    }
+
     /// Writes the matrix of a batch.
     pub(crate) fn write<T: Blas>(&self, batch: usize, matrix: &Matrix<T>) -> Outcome {
         match self.by_rows {
@@ -221,6 +243,12 @@ impl Dense {
 }
 
 impl Vector {
+    /// Returns zeros for a vector that is going to be written.
+    pub(crate) fn zeros<T: Blas>(&self) -> Outcome<Vec<T>> {
+        self.dtype.check_write(Rows::flat(self.values, self.len))?;
+        Ok(vec![T::zero(); self.len])
+    }
+
     pub(crate) fn read<T: Blas>(&self) -> Outcome<Vec<T>> {
         self.dtype.read(Rows::flat(self.values, self.len))
     }

@@ -7,7 +7,7 @@ use culibs::{DataType, Error, Outcome, Ptr, count};
 use linalg::Matrix;
 use operands::{Blas, Dense, dimensions};
 
-use crate::entries::{offsets, read_indices, read_lines, write_indices};
+use crate::entries::{check_indices, offsets, read_indices, read_lines, write_indices};
 use crate::handle::get;
 use crate::objects::{Index, base};
 
@@ -73,6 +73,7 @@ pub(crate) fn compress(
     let h = get(handle)?;
     let ([nnz, lines], base) = (dimensions([nnz.into(), lines.into()])?, base(base_)?);
     h.submit(move || {
+        check_indices(to, lines + 1, Index::Narrow)?;
         let list = read_indices(from, nnz, Index::Narrow, base, lines)?;
         write_indices(to, &offsets(lines, list.into_iter()), Index::Narrow, base)
     })
@@ -82,7 +83,10 @@ pub(crate) fn compress(
 pub(crate) fn identity(handle: u64, n: i32, out: u64) -> Outcome {
     let h = get(handle)?;
     let n = count(n.into())?;
-    h.submit(move || write(out, &(0..n as i32).collect::<Vec<_>>()))
+    h.submit(move || {
+        check_indices(out, n, Index::Narrow)?;
+        write(out, &(0..n as i32).collect::<Vec<_>>())
+    })
 }
 
 /// Applies an order to lists of 32-bit numbers on the device.
@@ -156,6 +160,7 @@ pub(crate) fn transpose<T: Blas>(
         let others = read_indices(from[2], nnz, Index::Narrow, base, n)?;
         let mut order: Vec<usize> = (0..nnz).collect();
         order.sort_by_key(|&k| (others[k], lines[k]));
+        check_indices(to[1], n + 1, Index::Narrow)?;
         let list = offsets(n, order.iter().map(|&k| others[k]));
         write_indices(to[1], &list, Index::Narrow, base)?;
         let indices: Vec<usize> = order.iter().map(|&k| lines[k]).collect();

@@ -1,12 +1,12 @@
 //! Products with dense vectors and matrices.
 
 use culibs::{DataType, Error, Outcome, Ptr};
-use linalg::{Matrix, Op, product};
+use linalg::{Matrix, Op};
 use operands::{Blas, op};
 
 use crate::entries::{consistent, scaled};
 use crate::handle::get;
-use crate::objects::{DENSE, SPARSE, SPARSE_VECTORS, VECTORS, find};
+use crate::objects::{DENSE, SPARSE, SPARSE_VECTORS, SparseVector, VECTORS, Vector, find};
 
 /// `y = alpha op(a) x + beta y`.
 pub(crate) fn spmv<T: Blas>(
@@ -28,8 +28,8 @@ pub(crate) fn spmv<T: Blas>(
     let (alpha, beta) = (h.param::<T>(alpha, scalar)?, h.param::<T>(beta, scalar)?);
     h.submit(move || {
         let (alpha, beta) = (alpha.get()?, beta.get()?);
+        let mut sums = y.zeros::<T>()?;
         let (entries, x) = (a.read::<T>(op)?, x.read::<T>()?);
-        let mut sums = vec![T::zero(); y.len];
         for (i, j, value) in entries {
             sums[i] += value * x[j];
         }
@@ -66,7 +66,7 @@ pub(crate) fn spmm<T: Blas>(
         for batch in 0..c.batches {
             let entries = a.batch(batch).read::<T>(op_a)?;
             let right = b.read::<T>(batch)?.op(op_b);
-            let mut sums: Matrix<T> = Matrix::zeros(m, n);
+            let mut sums: Matrix<T> = c.zeros(batch)?;
             for column in 0..n {
                 let (from, to) = (right.col(column), sums.col_mut(column));
                 for &(i, j, value) in &entries {
@@ -109,12 +109,15 @@ pub(crate) fn sddmm<T: Blas>(
         let (alpha, beta) = (alpha.get()?, beta.get()?);
         for batch in 0..c.batches {
             let (left, right, c) = (a.read::<T>(batch)?, b.read::<T>(batch)?, c.batch(batch));
-            let mut whole = Matrix::zeros(m, n);
-            product(alpha, (&left, op_a), (&right, op_b), T::zero(), &mut whole);
+            // Columns of the left factor's transpose are its rows.
+            let (rows, columns) = (left.op(op_a).op(Op::Transpose), right.op(op_b));
             let mut values = c.read_values::<T>()?;
             for (slot, value) in c.slots()?.into_iter().zip(&mut values) {
+                let Some((i, j)) = slot else { continue };
+                let terms = rows.col(i).iter().zip(columns.col(j));
+                let sum: T = terms.map(|(x, y)| *x * *y).sum();
                 let old = if beta == T::zero() { T::zero() } else { beta * *value };
-                *value = slot.map_or(*value, |place| whole[place] + old);
+                *value = alpha * sum + old;
             }
             c.write_values(&values)?;
         }
@@ -146,13 +149,19 @@ pub(crate) fn spvv<T: Blas>(
     })
 }
 
-/// `y = alpha x + beta y`, for a sparse `x`.
-pub(crate) fn axpby<T: Blas>(handle: u64, alpha: Ptr, x: u64, beta: Ptr, y: u64) -> Outcome {
-    let h = get(handle)?;
-    let (x, y) = (find(&SPARSE_VECTORS, x)?, find(&VECTORS, y)?);
+/// Returns a sparse and a dense vector of one length and one type.
+fn pair(sparse: u64, dense: u64) -> Outcome<(SparseVector, Vector)> {
+    let (x, y) = (find(&SPARSE_VECTORS, sparse)?, find(&VECTORS, dense)?);
     if x.len != y.len || x.dtype != y.dtype {
         return Err(Error::InvalidValue);
     }
+    Ok((x, y))
+}
+
+/// `y = alpha x + beta y`, for a sparse `x`.
+pub(crate) fn axpby<T: Blas>(handle: u64, alpha: Ptr, x: u64, beta: Ptr, y: u64) -> Outcome {
+    let h = get(handle)?;
+    let (x, y) = pair(x, y)?;
     let (alpha, beta) = (h.param::<T>(alpha, T::TYPE)?, h.param::<T>(beta, T::TYPE)?);
     h.submit(move || {
         let (alpha, mut out) = (alpha.get()?, scaled(beta.get()?, y.read::<T>()?));
@@ -166,10 +175,7 @@ pub(crate) fn axpby<T: Blas>(handle: u64, alpha: Ptr, x: u64, beta: Ptr, y: u64)
 /// Copies the elements of a dense vector at the places of a sparse one to it, or back.
 pub(crate) fn gather<T: Blas>(handle: u64, dense: u64, sparse: u64, back: bool) -> Outcome {
     let h = get(handle)?;
-    let (x, y) = (find(&SPARSE_VECTORS, sparse)?, find(&VECTORS, dense)?);
-    if x.len != y.len || x.dtype != y.dtype {
-        return Err(Error::InvalidValue);
-    }
+    let (x, y) = pair(sparse, dense)?;
     h.submit(move || {
         let (places, mut all) = (x.places()?, y.read::<T>()?);
         if back {
@@ -185,10 +191,7 @@ pub(crate) fn gather<T: Blas>(handle: u64, dense: u64, sparse: u64, back: bool) 
 /// Rotates a sparse and a dense vector in the plane.
 pub(crate) fn rot<T: Blas>(handle: u64, c: Ptr, s: Ptr, x: u64, y: u64) -> Outcome {
     let h = get(handle)?;
-    let (x, y) = (find(&SPARSE_VECTORS, x)?, find(&VECTORS, y)?);
-    if x.len != y.len || x.dtype != y.dtype {
-        return Err(Error::InvalidValue);
-    }
+    let (x, y) = pair(x, y)?;
     let (c, s) = (h.param::<T>(c, T::TYPE)?, h.param::<T>(s, T::TYPE)?);
     h.submit(move || {
         let (c, s) = (c.get()?, s.get()?);

@@ -83,8 +83,8 @@ pub(crate) fn spsv<T: Blas>(
     let alpha = h.param::<T>(alpha, DataType::of(compute)?)?;
     h.submit(move || {
         let alpha = alpha.get()?;
-        let rows = Rows::<T>::new(&a, op)?;
         let mut out: Vec<T> = x.read::<T>()?.into_iter().map(|v| alpha * v).collect();
+        let rows = Rows::<T>::new(&a, op)?;
         rows.solve(&mut out);
         y.write(&out)
     })
@@ -108,8 +108,11 @@ pub(crate) fn spsm<T: Blas>(
     let alpha = h.param::<T>(alpha, DataType::of(compute)?)?;
     h.submit(move || {
         let alpha = alpha.get()?;
-        let rows = Rows::<T>::new(&a, op_a)?;
         let mut out: Matrix<T> = b.read::<T>(0)?.op(op_b);
+        if out.data.is_empty() {
+            return Ok(());
+        }
+        let rows = Rows::<T>::new(&a, op_a)?;
         for j in 0..out.cols {
             let column = out.col_mut(j);
             for x in column.iter_mut() {

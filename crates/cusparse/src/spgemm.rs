@@ -75,37 +75,23 @@ pub(crate) fn estimate(handle: u64, operands: Operands, size: Ptr, buffer: u64) 
     asked(buffer, size).map(drop)
 }
 
-/// Multiplies entries row by row.
-fn multiply<T: Blas>(
-    left: &[Entry<T>],
-    right: &[Entry<T>],
-    [m, k, n]: [usize; 3],
-) -> (Vec<Entry<T>>, i64) {
-    let mut rows = vec![Vec::new(); k];
-    for &(i, j, value) in right {
-        rows[i].push((j, value));
-    }
-    let mut of_row = vec![Vec::new(); m];
-    for &(i, j, value) in left {
-        of_row[i].push((j, value));
-    }
-    let (mut sums, mut seen) = (vec![T::zero(); n], vec![usize::MAX; n]);
+/// Multiplies entries row by row. Room is made for entries alone, however large the matrices are.
+fn multiply<T: Blas>(mut left: Vec<Entry<T>>, mut right: Vec<Entry<T>>) -> (Vec<Entry<T>>, i64) {
+    left.sort_by_key(|entry| entry.0);
+    right.sort_by_key(|entry| entry.0);
     let (mut entries, mut products) = (Vec::new(), 0);
-    for (i, row) in of_row.iter().enumerate() {
-        let mut columns = Vec::new();
-        for &(j, x) in row {
-            for &(column, y) in &rows[j] {
-                products += 1;
-                if seen[column] != i {
-                    seen[column] = i;
-                    sums[column] = T::zero();
-                    columns.push(column);
-                }
-                sums[column] += x * y;
-            }
+    for row in left.chunk_by(|a, b| a.0 == b.0) {
+        let mut terms: Vec<(usize, T)> = Vec::new();
+        for &(_, k, x) in row {
+            let from = right.partition_point(|entry| entry.0 < k);
+            let of_k = right[from..].iter().take_while(|entry| entry.0 == k);
+            terms.extend(of_k.map(|&(_, column, y)| (column, x * y)));
         }
-        columns.sort_unstable();
-        entries.extend(columns.into_iter().map(|column| (i, column, sums[column])));
+        products += terms.len() as i64;
+        terms.sort_by_key(|term| term.0);
+        for column in terms.chunk_by(|a, b| a.0 == b.0) {
+            entries.push((row[0].0, column[0].0, column.iter().map(|term| term.1).sum()));
+        }
     }
     (entries, products)
 }
@@ -119,9 +105,7 @@ pub(crate) fn compute<T: Blas>(handle: u64, operands: Operands, size: Ptr, buffe
         return Ok(());
     }
     h.submit(move || {
-        let [m, k] = a.size(op_a);
-        let [_, n] = b.size(op_b);
-        let (entries, products) = multiply::<T>(&a.read(op_a)?, &b.read(op_b)?, [m, k, n]);
+        let (entries, products) = multiply::<T>(a.read(op_a)?, b.read(op_b)?);
         let wide = entries.into_iter().map(|(i, j, x)| (i, j, culibs::Number::wide(x)));
         let entries: Vec<Wide> = wide.collect();
         change(&SPARSE, operands.c, |c| c.nnz = entries.len())?;
@@ -194,9 +178,7 @@ pub(crate) fn count_places(
             let place = |(i, j)| if op == Op::None { (i, j, 1.0) } else { (j, i, 1.0) };
             Ok(m.slots()?.into_iter().flatten().map(place).collect())
         };
-        let [m, k] = a.size(op_a);
-        let [_, n] = b.size(op_b);
-        let (entries, products) = multiply(&ones(&a, op_a)?, &ones(&b, op_b)?, [m, k, n]);
+        let (entries, products) = multiply(ones(&a, op_a)?, ones(&b, op_b)?);
         let entries: Vec<Wide> = entries.into_iter().map(|(i, j, x)| (i, j, (x, 0.0))).collect();
         change(&SPARSE, operands.c, |c| c.nnz = entries.len())?;
         change(&PRODUCTS, operands.descriptor, |p| *p = Product { entries, products })

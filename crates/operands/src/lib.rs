@@ -219,10 +219,15 @@ impl Dense {
         if beta != T::zero() {
             return self.read();
         }
-        let Rows { at, width, height, pitch } = self.memory();
-        let bytes = |n: usize| culibs::size(&[n, self.dtype.bytes()]);
-        let (width, pitch) = (bytes(width)?, bytes(pitch)?);
-        Rows { at, width, height, pitch }.check_write::<u8>()?;
+        self.zeros()
+    }
+
+    /// Returns zeros for a result that is going to be written.
+    ///
+    /// # Errors
+    /// As described for this crate.
+    pub fn zeros<T: Blas>(&self) -> Outcome<Matrix<T>> {
+        self.dtype.check_write(self.memory())?;
         Ok(Matrix::new(self.rows, self.cols, zeroed(culibs::size(&[self.rows, self.cols])?)?))
     }
 
