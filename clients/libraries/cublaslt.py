@@ -34,9 +34,15 @@ class Matrix:
         attribute("MatrixLayout", self.layout, 1, np.int32(self.by_rows))
         attribute("MatrixLayout", self.layout, 5, np.int32(batch))
         attribute("MatrixLayout", self.layout, 6, np.int64(outer * ld))
+        self.data = self.memory
+        if rng.random() < 0.2:
+            # A list of addresses.
+            bytes_of = outer * ld * stack.itemsize
+            self.memory = Memory(np.asarray([self.data.address.value + i * bytes_of for i in range(batch)], np.uint64))
+            attribute("MatrixLayout", self.layout, 8, np.int32(1))
 
     def get(self):
-        part = self.memory.get()[:, :, : self.inner]
+        part = self.data.get()[:, :, : self.inner]
         return part if self.by_rows else part.transpose(0, 2, 1)
 
 
@@ -78,6 +84,13 @@ def products(rng):
     which = pick(rng, [light, heavy])
     call("cublasLtMatmulAlgoGetHeuristic", which, description, a.layout, b.layout, d.layout, d.layout, preference, 3, result, count)
     assert count[0] == 1
+    setting, told = np.asarray([rng.integers(1, 99)], np.uint32), np.zeros(1, np.uint32)
+    call("cublasLtMatmulAlgoConfigSetAttribute", result, 1, setting, c.c_size_t(4))
+    call("cublasLtMatmulAlgoConfigGetAttribute", result, 1, told, c.c_size_t(4), None)
+    assert told[0] == setting[0]
+    written = np.full(1, 9, np.uint64)
+    call("cublasLtMatmulAlgoCapGetAttribute", result, 6, None, c.c_size_t(0), written)
+    assert written[0] == 0
     arguments = (alpha, a.memory, a.layout, b.memory, b.layout, beta, d.memory, d.layout, d.memory, d.layout)
     call("cublasLtMatmul", which, description, *arguments, result, None, c.c_size_t(0), None)
     x, y = op(exact(left), flags[0]), op(exact(right), flags[1])

@@ -1,6 +1,6 @@
 //! Matrices as layouts describe them.
 
-use culibs::device::Rows;
+use culibs::device::{Rows, read};
 use culibs::{DataType, Error, Outcome, count};
 use linalg::{Matrix, Op};
 use operands::Blas;
@@ -17,6 +17,8 @@ pub(crate) struct Layout {
     ld: usize,
     pub(crate) batches: usize,
     distance: i64,
+    /// Whether the address is that of a list of addresses on the device, one for each matrix.
+    listed: bool,
 }
 
 /// Returns the attributes of a new layout.
@@ -33,8 +35,14 @@ impl Layout {
             1 => true,
             _ => return Err(Error::NotSupported),
         };
-        // Lists of addresses.
-        if object.get::<i32>(8) != 0 || object.get::<i64>(7) != 0 {
+        let listed = match object.get::<i32>(8) {
+            0 => false,
+            1 => true,
+            // Groups, whose sizes are on the device.
+            _ => return Err(Error::NotSupported),
+        };
+        // Real and imaginary parts in planes.
+        if object.get::<i64>(7) != 0 {
             return Err(Error::NotSupported);
         }
         let size = |attribute| count(object.get::<i64>(attribute));
@@ -44,7 +52,7 @@ impl Layout {
         if ld < if by_rows { cols } else { rows } {
             return Err(Error::InvalidValue);
         }
-        Ok(Self { dtype, by_rows, rows, cols, ld, batches, distance: object.get(6) })
+        Ok(Self { dtype, by_rows, rows, cols, ld, batches, distance: object.get(6), listed })
     }
 
     /// Returns the sizes of `op` of the matrix.
@@ -52,26 +60,36 @@ impl Layout {
         if op == Op::None { [self.rows, self.cols] } else { [self.cols, self.rows] }
     }
 
-    fn memory(&self, at: u64, batch: usize) -> Rows {
+    fn memory(&self, at: u64, batch: usize) -> Outcome<Rows> {
         let (width, height) =
             if self.by_rows { (self.cols, self.rows) } else { (self.rows, self.cols) };
+        if self.listed {
+            let at = read::<u64>(at.wrapping_add(8 * batch as u64), 1)?[0];
+            return Ok(Rows { at, width, height, pitch: self.ld });
+        }
         let elements = self.distance.wrapping_mul(batch as i64);
         let bytes = elements.wrapping_mul(self.dtype.bytes() as i64);
-        Rows { at: at.wrapping_add(bytes as u64), width, height, pitch: self.ld }
+        Ok(Rows { at: at.wrapping_add(bytes as u64), width, height, pitch: self.ld })
     }
 
     /// Reads a matrix of the batch.
     pub(crate) fn read<T: Blas>(&self, at: u64, batch: usize) -> Outcome<Matrix<T>> {
-        let data = self.dtype.read(self.memory(at, batch))?;
+        let data = self.dtype.read(self.memory(at, batch)?)?;
         Ok(match self.by_rows {
             false => Matrix::new(self.rows, self.cols, data),
             true => Matrix::new(self.cols, self.rows, data).op(Op::Transpose),
         })
     }
 
+    /// Returns zeros for a matrix of the batch that is going to be written.
+    pub(crate) fn zeros<T: Blas>(&self, at: u64, batch: usize) -> Outcome<Matrix<T>> {
+        self.dtype.check_write(self.memory(at, batch)?)?;
+        Ok(Matrix::zeros(self.rows, self.cols))
+    }
+
     /// Writes a matrix of the batch.
     pub(crate) fn write<T: Blas>(&self, at: u64, batch: usize, matrix: &Matrix<T>) -> Outcome {
-        let memory = self.memory(at, batch);
+        let memory = self.memory(at, batch)?;
         match self.by_rows {
             false => self.dtype.write(memory, &matrix.data),
             true => self.dtype.write(memory, &matrix.op(Op::Transpose).data),

@@ -4,6 +4,7 @@
 //! Descriptors are lists of attributes. There is one algorithm, which heuristics
 //! answer if the product is one that is there. Matrices are in column or row order.
 
+mod algorithm;
 mod epilogue;
 pub mod exports;
 mod handle;

@@ -1,6 +1,6 @@
 //! Products with layouts, scales and epilogues.
 
-use culibs::device::{Rows, get_host, put_host, put_host_list};
+use culibs::device::Rows;
 use culibs::stream::submit;
 use culibs::{DataType, Error, Outcome, Ptr};
 use linalg::{Matrix, Op, product};
@@ -32,7 +32,7 @@ pub(crate) struct Layouts {
 
 /// A product that is there.
 #[derive(Clone, Copy, Debug)]
-struct Product {
+pub(crate) struct Product {
     ops: [Op; 2],
     a: Layout,
     b: Layout,
@@ -75,7 +75,7 @@ fn compute_type(compute: i32, scale: DataType, types: [DataType; 4]) -> Outcome<
 }
 
 impl Product {
-    fn of(description: u64, layouts: Layouts) -> Outcome<Self> {
+    pub(crate) fn of(description: u64, layouts: Layouts) -> Outcome<Self> {
         let description = find(description, Kind::Matmul)?;
         let flag = |attribute| op(description.get(attribute));
         let ops = [flag(3)?, flag(4)?];
@@ -213,7 +213,7 @@ fn run_in<T: Blas>(p: Product, at: Addresses, stream: u64) -> Outcome {
             let alpha = alpha.read(p.scalar, m, skip)?;
             let beta = beta.read(p.scalar, m, skip)?;
             let (a, b): (Matrix<T>, Matrix<T>) = (p.a.read(at.a, batch)?, p.b.read(at.b, batch)?);
-            let mut d = Matrix::zeros(m, n);
+            let mut d: Matrix<T> = p.d.zeros(at.d, batch)?;
             let one = number(scales[0] * scales[1]);
             product(one, (&a, p.ops[0]), (&b, p.ops[1]), T::zero(), &mut d);
             p.epilogue.reduce_factors(batch, &a.op(p.ops[0]), &b.op(p.ops[1]))?;
@@ -241,70 +241,4 @@ fn run_in<T: Blas>(p: Product, at: Addresses, stream: u64) -> Outcome {
         }
         Ok(())
     })
-}
-
-/// The only algorithm, in the words of `cublasLtMatmulAlgo_t`.
-const ALGORITHM: [u64; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
-
-/// Writes a result of a heuristic: the algorithm, no workspace, success, one wave.
-fn write_result(out: Ptr) -> Outcome {
-    put_host_list(out, &ALGORITHM)?;
-    put_host(out + 64, 0_usize)?;
-    put_host(out + 72, 0_i32)?;
-    put_host(out + 76, 1.0_f32)?;
-    put_host_list(out + 80, &[0_i32; 4])
-}
-
-/// Answers the one algorithm for products that are there.
-pub(crate) fn heuristic(
-    handle: u64,
-    description: u64,
-    layouts: Layouts,
-    requested: i32,
-    out: Ptr,
-    count: Ptr,
-) -> Outcome {
-    check(handle)?;
-    if requested < 1 {
-        return Err(Error::InvalidValue);
-    }
-    put_host(count, 0_i32)?;
-    Product::of(description, layouts)?;
-    write_result(out)?;
-    put_host(count, 1_i32)
-}
-
-/// Checks an algorithm for a product.
-pub(crate) fn check_algorithm(
-    handle: u64,
-    description: u64,
-    layouts: Layouts,
-    algorithm: Ptr,
-    out: Ptr,
-) -> Outcome {
-    check(handle)?;
-    if get_host::<u64>(algorithm)? != ALGORITHM[0] {
-        return Err(Error::InvalidValue);
-    }
-    Product::of(description, layouts)?;
-    write_result(out)
-}
-
-/// Tells the numbers of algorithms.
-pub(crate) fn algorithm_ids(handle: u64, requested: i32, out: Ptr, count: Ptr) -> Outcome {
-    check(handle)?;
-    if requested < 1 {
-        return Err(Error::InvalidValue);
-    }
-    put_host(out, ALGORITHM[0] as i32)?;
-    put_host(count, 1_i32)
-}
-
-/// Makes the algorithm with a number.
-pub(crate) fn make_algorithm(handle: u64, id: i32, out: Ptr) -> Outcome {
-    check(handle)?;
-    if id as u64 != ALGORITHM[0] {
-        return Err(Error::InvalidValue);
-    }
-    put_host_list(out, &ALGORITHM)
 }

@@ -1,8 +1,9 @@
 //! Handles, descriptors, products.
 
+use culibs::Ptr;
 use culibs::device::put_host;
-use culibs::{Error, Ptr};
 
+use crate::algorithm;
 use crate::handle;
 use crate::layout;
 use crate::matmul::{self, Addresses, Layouts};
@@ -79,19 +80,25 @@ culibs::family! {
     [(): cublasLtMatmulAlgoGetHeuristic]
         (handle: u64, description: u64, a: u64, b: u64, c: u64, d: u64, _preference: u64,
          requested: i32, out: Ptr, count: Ptr)
-        => matmul::heuristic(handle, description, Layouts { a, b, c, d }, requested, out, count);
+        => algorithm::heuristic(handle, description, Layouts { a, b, c, d }, requested, out, count);
     [(): cublasLtMatmulAlgoGetIds]
         (handle: u64, _compute: i32, _scale: i32, _a: i32, _b: i32, _c: i32, _d: i32,
          requested: i32, out: Ptr, count: Ptr)
-        => matmul::algorithm_ids(handle, requested, out, count);
+        => algorithm::ids(handle, requested, out, count);
     [(): cublasLtMatmulAlgoInit]
         (handle: u64, _compute: i32, _scale: i32, _a: i32, _b: i32, _c: i32, _d: i32, id: i32,
          out: Ptr)
-        => matmul::make_algorithm(handle, id, out);
+        => algorithm::make(handle, id, out);
     [(): cublasLtMatmulAlgoCheck]
         (handle: u64, description: u64, a: u64, b: u64, c: u64, d: u64, algorithm: Ptr, out: Ptr)
-        => matmul::check_algorithm(handle, description, Layouts { a, b, c, d }, algorithm, out);
+        => algorithm::check_for(handle, description, Layouts { a, b, c, d }, algorithm, out);
     [(): cublasLtMatmulAlgoConfigSetAttribute]
-        (algorithm: Ptr, _attribute: i32, _from: Ptr, _size: usize)
-        => if algorithm == 0 { Err(Error::InvalidValue) } else { Ok(()) };
+        (algorithm: Ptr, attribute: i32, from: Ptr, size: usize)
+        => algorithm::set(algorithm, attribute, from, size);
+    [(): cublasLtMatmulAlgoConfigGetAttribute]
+        (algorithm: Ptr, attribute: i32, out: Ptr, size: usize, written: Ptr)
+        => algorithm::get(algorithm, attribute, out, size, written);
+    [(): cublasLtMatmulAlgoCapGetAttribute]
+        (algorithm: Ptr, attribute: i32, out: Ptr, size: usize, written: Ptr)
+        => algorithm::capability(algorithm, attribute, out, size, written);
 }

@@ -16,7 +16,6 @@ macro_rules! enter {
 }
 
 pub mod general;
-pub mod missing;
 
 /// The version: major, minor, patch.
 fn parts() -> [i32; 3] {
@@ -72,6 +71,5 @@ pub fn names() -> Vec<(&'static str, bool)> {
         "cublasLtGetCudartVersion",
         "cublasLtDisableCpuInstructionsSetMask",
     ];
-    let implemented = general::list().into_iter().chain(special).map(|name| (name, true));
-    implemented.chain(missing::list().into_iter().map(|name| (name, false))).collect()
+    general::list().into_iter().chain(special).map(|name| (name, true)).collect()
 }
