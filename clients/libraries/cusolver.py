@@ -298,6 +298,43 @@ def other_singular_values(rng):
 
 
 @family
+def nonsymmetric_eigenvalues(rng):
+    """Matrices without structure: eigenvalues as a set, and right vectors in the forms that there are."""
+    kind, dtype = letter(rng)
+    n, right, wide = int(rng.integers(1, 25)), int(rng.integers(2)), c.c_longlong
+    real_number, complex_number = {"S": (0, 4), "D": (1, 5), "C": (4, 4), "Z": (5, 5)}[kind]
+    a, a_part, lda = matrix(rng, n, n, dtype)
+    if rng.random() < 0.2:
+        a_part[:] = np.triu(a_part)
+    both = np.result_type(dtype, np.complex64)
+    w_number, v_number = pick(rng, [(real_number, real_number), (complex_number, real_number), (complex_number, complex_number)])
+    x, told = Memory(a), info()
+    w = Memory(np.zeros(n, both) if w_number == complex_number else np.zeros(2 * n, dtype))
+    v = Memory(np.zeros((n, n), both if v_number == complex_number else dtype, order="F"))
+    call("cusolverDnXgeev", solver, None, 0, right, wide(n), real_number, x, wide(lda), w_number, w, v_number, None, wide(n), v_number, v, wide(n), real_number, x, c.c_size_t(1), None, c.c_size_t(0), told)
+    assert told.get()[0] == 0
+    got = w.get().astype(np.complex128) if w_number == complex_number else w.get()[:n] + 1j * w.get()[n:].astype(float)
+    full, scale = exact(a_part).astype(np.complex128), np.linalg.norm(a_part) + 1
+    # Sums of powers do not depend on the order, nor on how well single values are determined.
+    near(got.sum(), np.trace(full), scale * n, 16 * n, dtype)
+    near((got**2).sum(), np.trace(full @ full), scale**2 * n, 16 * n, dtype)
+    for value in got:
+        assert np.linalg.svd(full - value * np.eye(n), compute_uv=False)[-1] <= 64 * n * np.finfo(dtype).eps * scale
+    if right:
+        vectors = exact(v.get()).astype(np.complex128)
+        if v_number in (0, 1):
+            packed, vectors, j = vectors, vectors.copy(), 0
+            while j < n:
+                if got[j].imag > 0:
+                    vectors[:, j], vectors[:, j + 1] = packed[:, j] + 1j * packed[:, j + 1], packed[:, j] - 1j * packed[:, j + 1]
+                    j += 1
+                j += 1
+        near(full @ vectors, vectors * got, scale, 64 * n, dtype)
+        near(np.linalg.norm(vectors, axis=0), np.ones(n), 1, 8 * n, dtype)
+    assert call.status("cusolverDnXgeev", solver, None, 1, 0, wide(n), real_number, x, wide(lda), w_number, w, v_number, v, wide(n), v_number, v, wide(n), real_number, x, c.c_size_t(1), None, c.c_size_t(0), told) == 3
+
+
+@family
 def sparse_systems(rng):
     """Sparse systems on the device and on the host, alone and in batches."""
     kind, dtype = letter(rng)

@@ -12,6 +12,7 @@ pub mod exports;
 mod factor;
 mod handle;
 mod infos;
+mod nonsymmetric;
 mod singular;
 mod sparse;
 mod status;

@@ -28,6 +28,11 @@ fn job(letter: u8) -> Outcome<Job> {
     }
 }
 
+/// Returns where vectors go that are wanted.
+fn side<T: Blas>(wanted: bool, size: [usize; 2], (at, ld): Stepped) -> Outcome<Option<Dense>> {
+    if wanted { Dense::new(T::TYPE, size, at, ld).map(Some) } else { Ok(None) }
+}
+
 fn write_values<T: Blas>(at: u64, values: &[T::Real]) -> Outcome
 where
     T::Real: Blas,
@@ -56,12 +61,9 @@ where
         return Err(Error::InvalidValue);
     }
     let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
-    let side = |job, size: [usize; 2], (at, ld): Stepped| match job {
-        Job::All | Job::Some => Dense::new(T::TYPE, size, at, ld).map(Some),
-        _ => Ok(None),
-    };
-    let u = side(jobu, [m, if jobu == Job::All { m } else { n }], u)?;
-    let vt = side(jobvt, [n, n], vt)?;
+    let wanted = |job| matches!(job, Job::All | Job::Some);
+    let u = side::<T>(wanted(jobu), [m, if jobu == Job::All { m } else { n }], u)?;
+    let vt = side::<T>(wanted(jobvt), [n, n], vt)?;
     h.submit(info, move || {
         let Some(found) = svd(&a.read::<T>()?, jobu == Job::All) else {
             return Ok(n.max(1) as i32);
@@ -133,11 +135,9 @@ where
     let whole = economical == 0;
     let least = m.min(n);
     let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
-    let side = |rows, (at, ld): Stepped| match vectors {
-        true => Dense::new(T::TYPE, [rows, if whole { rows } else { least }], at, ld).map(Some),
-        false => Ok(None),
-    };
-    let to = Places { values, u: side(m, u)?, v: side(n, v)? };
+    let cols = |rows| if whole { rows } else { least };
+    let (u, v) = (side::<T>(vectors, [m, cols(m)], u)?, side::<T>(vectors, [n, cols(n)], v)?);
+    let to = Places { values, u, v };
     h.submit(info, move || decompose::<T>(a, whole && vectors, to, least))
 }
 
@@ -163,11 +163,7 @@ where
     }
     let least = m.min(n);
     let first = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
-    let side = |rows, (at, ld): Stepped| match vectors {
-        true => Dense::new(T::TYPE, [rows, rows], at, ld).map(Some),
-        false => Ok(None),
-    };
-    let (left, right) = (side(m, u)?, side(n, v)?);
+    let (left, right) = (side::<T>(vectors, [m, m], u)?, side::<T>(vectors, [n, n], v)?);
     h.submit_batch(info, batch, move |k| {
         let nth = |m: Dense, ld: i64, cols: usize| m.offset(ld * cols as i64 * k as i64);
         let to = Places {
@@ -218,12 +214,13 @@ where
         return Err(Error::InvalidValue);
     }
     let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
-    let side = |letter, rows, (at, ld): Stepped| match job(letter)? {
-        Job::Some => Dense::new(T::TYPE, [rows, rank], at, ld).map(Some),
-        Job::None => Ok(None),
+    let some = |letter| match job(letter)? {
+        Job::Some => Ok(true),
+        Job::None => Ok(false),
         _ => Err(Error::InvalidValue),
     };
-    let to = Places { values, u: side(jobu, m, u)?, v: side(jobv, n, v)? };
+    let (u, v) = (side::<T>(some(jobu)?, [m, rank], u)?, side::<T>(some(jobv)?, [n, rank], v)?);
+    let to = Places { values, u, v };
     h.submit(info, move || decompose::<T>(a, false, to, rank))
 }
 
@@ -251,11 +248,8 @@ where
         return Err(Error::InvalidValue);
     }
     let first = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
-    let side = |rows, (at, ld, _): Strided| match vectors {
-        true => Dense::new(T::TYPE, [rows, rank], at, ld).map(Some),
-        false => Ok(None),
-    };
-    let (left, right) = (side(m, u)?, side(n, v)?);
+    let left = side::<T>(vectors, [m, rank], (u.0, u.1))?;
+    let right = side::<T>(vectors, [n, rank], (v.0, v.1))?;
     h.submit_batch(info, batch, move |k| {
         let k = k as i64;
         let skip = step.wrapping_mul(k).wrapping_mul(size_of::<T::Real>() as i64);

@@ -8,6 +8,7 @@
 mod cholesky;
 mod eigen;
 mod gemm;
+mod general;
 mod lu;
 mod matrix;
 mod qr;
@@ -18,6 +19,7 @@ mod triangular;
 pub use cholesky::cholesky;
 pub use eigen::{Eigen, hermitian_eigen};
 pub use gemm::{gemm, product};
+pub use general::general_eigen;
 pub use lu::{inverse_of_lu, lu, solve_lu};
 pub use matrix::{Matrix, Op, Triangle, View, ViewMut};
 pub use qr::{apply_q, form_q, qr};

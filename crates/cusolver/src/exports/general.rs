@@ -5,7 +5,7 @@ use culibs::Ptr;
 use super::{real_of, same, wide};
 use crate::eigen::Selection;
 use crate::handle::{self, workspace_bytes};
-use crate::{eigen, factor, infos, singular};
+use crate::{eigen, factor, infos, nonsymmetric, singular};
 
 culibs::family! {
     enter;
@@ -202,4 +202,16 @@ culibs::family! {
         => real_of(atype, stype).and_then(|()| same(&[atype, utype, vtype])).and_then(|()|
             in_type!(atype, T => singular::gesvdr::<T>(handle, [jobu, jobv], [m, n, rank, more,
             iterations], (a, lda), s, ((u, ldu), (v, ldv)), info)));
+    [(): cusolverDnXgeev_bufferSize]
+        (handle: u64, _params: u64, _left: i32, _right: i32, _n: i64, _atype: i32, _a: u64,
+            _lda: i64, _wtype: i32, _w: u64, _vltype: i32, _vl: u64, _ldvl: i64, _vrtype: i32,
+            _vr: u64, _ldvr: i64, _compute: i32, device: Ptr, host: Ptr)
+        => workspace_bytes(handle, device, Some(host));
+    [(): cusolverDnXgeev]
+        (handle: u64, _params: u64, left: i32, right: i32, n: i64, atype: i32, a: u64, lda: i64,
+            wtype: i32, w: u64, _vltype: i32, _vl: u64, _ldvl: i64, vrtype: i32, vr: u64, ldvr: i64,
+            _compute: i32, _device: u64, _device_bytes: usize, _host: u64, _host_bytes: usize,
+            info: u64)
+        => nonsymmetric::geev(handle, [left, right], n, (a, lda), (vr, ldvr), w, info,
+            [atype, wtype, vrtype]);
 }

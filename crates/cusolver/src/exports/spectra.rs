@@ -135,7 +135,7 @@ culibs::family! {
         (handle: u64, mode: i32, range: i32, uplo: i32, n: i32, a: u64, lda: i32, vl: f64, vu:
             f64, il: i32, iu: i32, found: Ptr, w: u64, _work: u64, _lwork: i32, info: u64)
         => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
-            Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(), iu.into()], n.into(),
+            Selection::new(range, || Ok([vl, vu]), [il.into(), iu.into()], n.into(),
             (found, false))?);
     [f64: cusolverDnDsygvdx_bufferSize; c64: cusolverDnZhegvdx_bufferSize]
         (handle: u64, _kind: i32, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda:
@@ -147,6 +147,6 @@ culibs::family! {
             u64, ldb: i32, vl: f64, vu: f64, il: i32, iu: i32, found: Ptr, w: u64, _work: u64,
             _lwork: i32, info: u64)
         => eigen::sygvd::<T>(handle, [kind, mode, uplo], n.into(), (a, lda.into()), (b,
-            ldb.into()), w, info, Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(),
+            ldb.into()), w, info, Selection::new(range, || Ok([vl, vu]), [il.into(),
             iu.into()], n.into(), (found, false))?);
 }
