@@ -331,4 +331,23 @@ def sparse_matrices():
     same(x.sum(axis=0), np.asarray(a.sum(axis=0)), rtol=1e-10)
 
 
+@check
+def sparse_systems():
+    import cupyx.scipy.sparse.linalg
+    import scipy.sparse
+
+    a = scipy.sparse.random(40, 40, 0.1, random_state=3, format="csr") + scipy.sparse.eye(40, format="csr") * 4
+    b = rng.random((40, 3))
+    x = cupyx.scipy.sparse.csr_matrix(a.tocsr())
+    same(cupyx.scipy.sparse.linalg.spsolve(x, cp.asarray(b[:, 0])), np.linalg.solve(a.toarray(), b[:, 0]), rtol=1e-9)
+    same(cupyx.scipy.sparse.linalg.lsqr(x, cp.asarray(b[:, 0]))[0], np.linalg.solve(a.toarray(), b[:, 0]), rtol=1e-9)
+    lower = scipy.sparse.tril(a, format="csr")
+    got = cupyx.scipy.sparse.linalg.spsolve_triangular(cupyx.scipy.sparse.csr_matrix(lower), cp.asarray(b))
+    same(got, np.linalg.solve(lower.toarray(), b), rtol=1e-9)
+    symmetric = a @ a.T
+    got, status = cupyx.scipy.sparse.linalg.cg(cupyx.scipy.sparse.csr_matrix(symmetric.tocsr()), cp.asarray(b[:, 1]), tol=1e-12)
+    assert status == 0
+    same(got, np.linalg.solve(symmetric.toarray(), b[:, 1]), rtol=1e-7)
+
+
 run()

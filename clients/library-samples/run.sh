@@ -50,7 +50,8 @@ link() {
 
 # Why a run failed: what the report names, else the program's last words.
 run_reason() {
-  { sed -nE 's/^  (not supported, called [^:]*: .*)/\1/p; s/^  (the (kernel|variable) .* cannot .*)/\1/p; s/^  (fault: .*)/\1/p; s/^  (hang: .*)/\1/p; s/^  (failed .*)/\1/p' "$1.err"
+  { sed -nE 's/.*undefined symbol: ([A-Za-z0-9_]+).*/no function \1/p' "$1.err"
+     sed -nE 's/^  (not supported, called [^:]*: .*)/\1/p; s/^  (the (kernel|variable) .* cannot .*)/\1/p; s/^  (fault: .*)/\1/p; s/^  (hang: .*)/\1/p; s/^  (failed .*)/\1/p' "$1.err"
     grep -hE 'rror|ailed|FAIL' "$1.out" "$1.err"; } | head -n 1 | tr '\t' ' ' | cut -c1-160
 }
 
@@ -61,7 +62,7 @@ run_program() {
   code=$?
   if [ "$code" = 124 ] || [ "$code" = 130 ]; then
     outcome=time
-  elif grep -qE '^  (not supported, called|failed with .*NOT_SUPPORTED)' "$out.err"; then
+  elif grep -qE '^  (not supported, called|failed .*NOT_SUPPORTED|.*undefined symbol)|symbol lookup error' "$out.err"; then
     outcome=refused reason=$(run_reason "$out")
   elif [ "$code" = 2 ]; then
     outcome=waived reason=$(run_reason "$out")
