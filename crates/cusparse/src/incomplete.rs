@@ -214,7 +214,8 @@ pub(crate) fn cholesky<T: Blas>(handle: u64, given: Given, info: u64) -> Outcome
                 }
                 // The root of what is not positive is NaN, as on a device.
                 let root = num_traits::Float::sqrt(sum.re());
-                if !(root > num_traits::Zero::zero()) {
+                let positive = root > num_traits::Zero::zero();
+                if !positive {
                     zero = zero.or(Some(i));
                 }
                 values[at] = T::from_real(root);

@@ -1,6 +1,8 @@
 //! What `matrixmultiply` gives for a product in `f32` on this machine: `sgemm [ORDER]` prints
 //! seconds, the least of several runs. `clients/libraries/speed.py` compares cuBLAS with it.
 
+#![allow(clippy::print_stdout, reason = "what it measures")]
+
 use std::time::Instant;
 
 use linalg::{Matrix, Op, product};

@@ -35,7 +35,7 @@ fn hessenberg(a: &mut Matrix<c64>, mut z: Option<&mut Matrix<c64>>) {
         }
         let phase = if v[0].norm() == 0.0 { c64::new(1.0, 0.0) } else { v[0] / v[0].norm() };
         v[0] += phase * norm;
-        let square: f64 = v.iter().map(|x| x.norm_sqr()).sum();
+        let square: f64 = v.iter().map(c64::norm_sqr).sum();
         // From the left, and from the right.
         for c in j..n {
             let column = &mut a.col_mut(c)[j + 1..];
