@@ -363,7 +363,7 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
         (Kind::RaceOfEqualWrites, "")
     } else if a.cta != b.cta {
         (Kind::RaceBetweenBlocks, "")
-    } else if a.index / WARP == b.index / WARP {
+    } else if a.index / WARP == b.index / WARP && !first.joint && !second.joint {
         (Kind::RaceInWarp, "__syncwarp()")
     } else {
         (Kind::RaceInBlock, "__syncthreads()")

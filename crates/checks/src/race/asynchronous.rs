@@ -7,6 +7,9 @@
 //! - the operation completes bytes at a barrier, and a thread finds the phase completed;
 //! - the issuing thread waits for the operation's group, or for its reads alone.
 //!
+//! The warps of a product each issue it, and nothing in that orders them: the product knows what
+//! all of them know. Lanes of one warp issue together, so that a warp knows what any lane knows.
+//!
 //! Arrivals at a barrier in shared memory happen before the waits that find their phase completed,
 //! and not before those that find an earlier one completed.
 //!
@@ -44,6 +47,7 @@ pub(super) struct Operation {
     epoch: u32,
     pub(super) pc: u64,
     pub(super) generic: bool,
+    /// What happened before, as every warp knows that takes part.
     pub(super) known: Arc<VectorClock>,
     /// Whether it belongs to a group, and so stays until that is waited for.
     grouped: bool,
@@ -66,6 +70,8 @@ pub(super) struct Agent {
     pub(super) issued: u64,
     /// The barrier at which the operation completes: its block and offset.
     pub(super) barrier: Option<(u64, u64)>,
+    /// Whether several warps have issued it.
+    pub(super) joint: bool,
 }
 
 /// Groups of operations that a thread, or a warp, commits and waits for.
@@ -89,7 +95,7 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    /// Issues an operation, or lets other threads take part in it. `known` is what they know.
+    /// Issues an operation, or lets another warp take part in it. `known` is what the warp knows.
     pub(super) fn issue(
         &mut self,
         number: u64,
@@ -98,7 +104,10 @@ impl Operations {
         known: Arc<VectorClock>,
     ) {
         if let Some(operation) = self.all.get_mut(&number) {
-            Arc::make_mut(&mut operation.known).join(&known);
+            Arc::make_mut(&mut operation.known).meet(&known);
+            for thread in [false, true].map(|writes| operation.agent(writes).0) {
+                self.agents.entry(thread).and_modify(|agent| agent.joint = true);
+            }
             return;
         }
         let cta = agent.issuer.cta;

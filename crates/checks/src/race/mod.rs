@@ -56,6 +56,8 @@ pub struct RacingAccess {
     pub thread: Thread,
     /// Whether an asynchronous operation makes it, and the place is where that was issued.
     pub asynchronous: bool,
+    /// Whether several warps have issued that operation together.
+    pub joint: bool,
     /// Its coordinates in the launch.
     pub site: Site,
     /// Load, store or atomic.
@@ -263,9 +265,10 @@ impl Races {
         let asynchronous = is_agent(entry.thread);
         let agent = self.operations.agent(entry.thread).filter(|_| asynchronous);
         let thread = agent.map_or(entry.thread, |agent| agent.issuer);
+        let joint = agent.is_some_and(|agent| agent.joint);
         let site = self.shape.site_of(thread.cta, thread.index);
         let (value, place) = (entry.value_of(bytes), self.place(entry.pc));
-        RacingAccess { thread, asynchronous, site, kind: entry.kind, value, place }
+        RacingAccess { thread, asynchronous, joint, site, kind: entry.kind, value, place }
     }
 
     /// Checks and records the access of one lane.
@@ -416,6 +419,19 @@ impl Races {
         place.is_some_and(|place| place.orders_warp)
     }
 
+    /// What threads of a warp know together, with what they have done so far.
+    fn release_warp(&mut self, warp: &[Thread]) -> Arc<vector_clock::VectorClock> {
+        let mut known = Arc::default();
+        for (i, &thread) in warp.iter().enumerate() {
+            let of_thread = self.threads.entry(thread).or_default().release(thread);
+            match i {
+                0 => known = of_thread,
+                _ => Arc::make_mut(&mut known).join(&of_thread),
+            }
+        }
+        known
+    }
+
     /// Records the arrival of lanes at a barrier of the warp.
     fn warp_arrive(&mut self, sync: &Sync<'_, WORDS>) {
         for lane in sync.lanes {
@@ -453,6 +469,14 @@ fn committers(event: &Asynchronous<'_, WORDS>, groups: AsyncGroups) -> Vec<Threa
     let mut all: Vec<Thread> = event.lanes.iter().map(of).collect();
     all.dedup();
     all
+}
+
+/// The threads of an event, by warp.
+fn warps(event: &Asynchronous<'_, WORDS>) -> Vec<Vec<Thread>> {
+    let threads: Vec<Thread> =
+        event.lanes.iter().map(|lane| Races::thread(event.group, lane)).collect();
+    let warps = threads.chunk_by(|a, b| a.index / WARP == b.index / WARP);
+    warps.map(<[Thread]>::to_vec).collect()
 }
 
 /// The CTA and number of a barrier; that of a cluster belongs to no CTA.
@@ -553,13 +577,13 @@ impl EventSink for Races {
         let of = |lane| Self::thread(event.group, lane);
         match event.event {
             AsyncEvent::Issue { operation, generic, group, barrier } => {
-                for (i, lane) in event.lanes.iter().enumerate() {
-                    let thread = of(lane);
-                    let known = self.threads.entry(thread).or_default().release(thread);
-                    let agent = Agent { issuer: thread, issued: self.now, barrier };
+                for warp in warps(event) {
+                    let issuer = warp[0];
+                    let known = self.release_warp(&warp);
+                    let agent = Agent { issuer, issued: self.now, barrier, joint: false };
                     self.operations.issue(operation, (event.pc.0, generic), agent, known);
-                    if let Some(groups) = group.filter(|_| i == 0) {
-                        self.operations.enter(committer(thread, groups), groups, operation);
+                    if let Some(groups) = group {
+                        self.operations.enter(committer(issuer, groups), groups, operation);
                     }
                 }
             }

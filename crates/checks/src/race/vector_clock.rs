@@ -79,6 +79,21 @@ impl VectorClock {
             }
         }
     }
+
+    /// Takes the minimum with another clock: what both know.
+    pub(super) fn meet(&mut self, other: &Self) {
+        self.0.retain(|cta, ours| {
+            let Some(theirs) = other.0.get(cta) else { return false };
+            if !Arc::ptr_eq(ours, theirs) && !at_most(ours, theirs) {
+                let epochs = Arc::make_mut(ours);
+                epochs.truncate(theirs.len());
+                for (mine, their) in epochs.iter_mut().zip(theirs.iter()) {
+                    *mine = (*mine).min(*their);
+                }
+            }
+            true
+        });
+    }
 }
 
 /// Returns whether no element of `a` exceeds that of `b`.
@@ -105,5 +120,19 @@ mod tests {
         assert!(!a.covers(t(2, 0), 1) && !a.covers(t(0, 100), 1));
         b.join(&a);
         assert!(b.covers(t(1, 0), 2));
+    }
+
+    #[test]
+    fn meet_takes_the_minimum() {
+        let t = |cta, index| Thread { cta, index };
+        let (mut a, mut b) = (VectorClock::default(), VectorClock::default());
+        a.advance(t(0, 3), 5);
+        a.advance(t(0, 7), 1);
+        a.advance(t(1, 0), 2);
+        b.advance(t(0, 3), 4);
+        b.advance(t(2, 0), 9);
+        a.meet(&b);
+        assert!(a.covers(t(0, 3), 4) && !a.covers(t(0, 3), 5));
+        assert!(!a.covers(t(0, 7), 1) && !a.covers(t(1, 0), 1) && !a.covers(t(2, 0), 1));
     }
 }
