@@ -3,7 +3,8 @@
 //! Of each barrier it is known who initialised it, and which threads have arrived in this phase
 //! and in the one before. In a launch that hangs, each barrier for which threads wait is a finding:
 //! of its bytes, of the number of its arrivals, or of the threads that would arrive and wait for
-//! something else. A barrier that still expects bytes when its block ends is one, too.
+//! something else. A barrier that still expects bytes when its block ends is one, too, and so is the
+//! initialisation of what is a barrier already.
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,9 @@ pub(crate) struct Mbarriers {
     barriers: BTreeMap<Key, Barrier>,
     /// What each thread has found not completed last.
     waiting: BTreeMap<Thread, (Key, u64)>,
+    /// Initialisations of barriers, and of the same barriers before: how many, the first thread, and
+    /// the offset.
+    repeated: BTreeMap<[u64; 2], (u64, Thread, u64)>,
     found: BTreeMap<(Kind, u64), Finding>,
 }
 
@@ -57,6 +61,13 @@ impl Mbarriers {
         let index = event.group.first_thread + u32::from(event.lane);
         let thread = Thread { cta: event.group.cta, index };
         let key = (event.owner, event.offset);
+        if event.kind == MbarrierEventKind::Init
+            && let Some(known) = self.barriers.get(&key)
+            && known.word == event.words[0]
+        {
+            let places = [event.pc.0, known.init];
+            self.repeated.entry(places).or_insert((0, thread, key.1)).0 += 1;
+        }
         let barrier = self.barriers.entry(key).or_default();
         let [before, after] = event.words.map(|word| Mbarrier::load(word).map(Mbarrier::phase));
         barrier.word = event.words[1];
@@ -135,6 +146,10 @@ impl Mbarriers {
                 }
             }
         }
+        for ([pc, init], (count, thread, offset)) in std::mem::take(&mut self.repeated) {
+            let found = again(launch, [pc, init], (thread, offset));
+            self.add(pc, Finding { count, ..found });
+        }
         self.barriers.clear();
         self.waiting.clear();
         std::mem::take(&mut self.found).into_values().collect()
@@ -203,6 +218,19 @@ impl Mbarriers {
         }
         out
     }
+}
+
+/// The finding of a barrier that is initialised again.
+fn again(launch: &Launch, [pc, init]: [u64; 2], (thread, offset): (Thread, u64)) -> Finding {
+    let (site, place) = (launch.shape.site_of(thread.cta, thread.index), launch.location(pc));
+    let message = format!(
+        "{site} initialises the barrier at {offset:#x} of shared memory at {}, and it is one already",
+        place.describe()
+    );
+    let mut found = launch.finding(Kind::RepeatedInit, message, place);
+    found.related = Some((launch.location(init), "the barrier is initialised here".to_owned()));
+    found.site = Some(site);
+    found
 }
 
 fn by_place(arrivals: &[Arrival]) -> BTreeMap<u64, Vec<Thread>> {

@@ -313,6 +313,12 @@ kinds! {
         cure "Initialise the barrier with the number of arrivals of a phase."
         examples "checks/arrival-count.ptx" "checks/arrival-count-mended.ptx"
     }
+    RepeatedInit "repeated-init" Sync Error EXIT_FOUND {
+        "A barrier in shared memory is initialised that is a barrier already."
+        cause "`mbarrier.init` of a barrier that is not invalidated is undefined: threads that wait for it, and bytes that it expects, are lost."
+        cure "Initialise a barrier once; if its memory is used for another, put `mbarrier.inval` and a barrier of the block between."
+        examples "checks/repeated-init.ptx" "checks/repeated-init-mended.ptx"
+    }
     BarrierDeadlock "barrier-deadlock" Sync Error EXIT_FOUND {
         "Threads wait for a phase of a barrier in shared memory at which nobody arrives."
         cause "The threads that arrive wait for something else, or the phase is another one than that which they complete: producer and \
