@@ -67,7 +67,7 @@ def encoded(t):
         out[108:112] = struct.pack("<HH", t["channels"] - 1, t["pixels"] - 1)
     else:
         for i in range(t["rank"]):
-            out[96 + i] = t["box"][i] - 1
+            out[96 + 2 * i : 98 + 2 * i] = struct.pack("<H", t["box"][i] - 1)
     return struct.unpack("<32I", out)
 
 

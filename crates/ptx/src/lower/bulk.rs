@@ -6,7 +6,7 @@ use ir::{Inst, Op, Origin, Reg};
 use super::Lowering;
 use super::address::Address;
 use super::function::Body;
-use super::modifiers::ir_mods;
+use super::modifiers::{ir_mods, scope};
 use crate::ast::{Instruction, Operand, Type};
 use crate::spelling::{Kind, Spelled};
 
@@ -178,9 +178,17 @@ impl Body<'_, '_> {
 
     /// Fences between proxies, and fences that take effect on some memory alone.
     pub(super) fn proxy_fence(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
-        self.count(i, 0, 0)?;
+        let map = s.has(Kind::MapGeneric);
+        if map && s.word(Kind::OneWay) == Some("acquire") {
+            self.acquired_map(i)?;
+        } else {
+            self.count(i, 0, 0)?;
+        }
         let mut inst = Inst::new(Op::Fence);
-        if s.has(Kind::Proxy) {
+        if map {
+            inst.mods.order = s.word(Kind::OneWay).and_then(Order::from_word);
+            inst.mods.scope = s.word(Kind::Scope).and_then(scope);
+        } else if s.has(Kind::Proxy) {
             inst.mods.proxy = Some(match () {
                 () if s.has(Kind::Alias) => Proxy::Alias,
                 () if s.has(Kind::GlobalSpace) => Proxy::AsyncGlobal,

@@ -88,6 +88,8 @@ impl Body<'_, '_> {
             Special::Mbarrier => self.mbarrier(s, i),
             Special::Bulk => self.bulk(s, i),
             Special::Tensor => self.tensor(s, i),
+            Special::ReplaceField => self.replace_field(s, i),
+            Special::CopyMap => self.copy_map(s, i),
             Special::AsyncStore => self.async_store(s, i),
             Special::ProxyFence => self.proxy_fence(s, i),
             Special::Video => self.video(s, i),

@@ -38,6 +38,7 @@ mod policy;
 mod spilled;
 mod symbols;
 mod tensor;
+mod tensor_map;
 mod variable;
 mod video;
 mod wgmma;

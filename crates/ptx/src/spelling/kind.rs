@@ -289,6 +289,27 @@ kinds! {
     TensorLoad "`.tile` or `.im2col`" { "tile" "im2col" }
     /// How a tensor copy writes the tensor.
     TensorStore "`.tile` or `.im2col_no_offs`" { "tile" "im2col_no_offs" }
+    /// A tensor map.
+    TensorMap "`.tensormap`" { "tensormap" }
+    /// Accesses through tensor maps against generic ones.
+    MapGeneric "`.tensormap::generic`" { "tensormap::generic" }
+    /// A change of a tensor map.
+    Replace "`.replace`" { "replace" }
+    /// A tensor map of tiles.
+    Tile "`.tile`" { "tile" }
+    /// What is changed in a tensor map.
+    MapField "a field of a tensor map such as `.box_dim`" {
+        "global_address" "rank" "box_dim" "global_dim" "global_stride" "element_stride"
+        "elemtype" "interleave_layout" "swizzle_mode" "swizzle_atomicity" "fill_mode"
+    }
+    /// The size of a tensor map.
+    MapSize "`.b1024`" { "b1024" }
+    /// Where a tensor map is changed.
+    MapSpace "`.global` or `.shared::cta`" { "global" "shared::cta" }
+    /// Where a tensor map is that is fetched.
+    MapConst "`.const` or `.param`" { "const" "param" }
+    /// A copy with a fence.
+    CopyFence "`.cp_fenceproxy`" { "cp_fenceproxy" }
     /// Completion by bytes at a barrier in memory.
     Transactions "`.mbarrier::complete_tx::bytes`" { "mbarrier::complete_tx::bytes" }
     /// Completion in a group of bulk copies.

@@ -181,6 +181,12 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             return Some(out);
         }
         Target::Special(Special::Tensor) => return Some(tensor(s)),
+        Target::Special(Special::ReplaceField) => return Some(field(s)),
+        Target::Special(Special::CopyMap) => return Some("[%b64_0], [%b32_0], 128".to_owned()),
+        Target::Special(Special::ProxyFence) => {
+            let map = s.has(Kind::MapGeneric) && s.word(Kind::OneWay) == Some("acquire");
+            return Some(if map { "[%b64_0], 128" } else { "" }.to_owned());
+        }
         Target::Special(Special::AsyncStore) => {
             return Some(format!("[%b32_0], {}, [%b32_1]", vector(s, 0)));
         }
@@ -308,6 +314,19 @@ fn tensor(s: &Spelled) -> String {
         out.push_str(", %b16_0");
     }
     out
+}
+
+/// Operands of a change of a tensor map.
+fn field(s: &Spelled) -> String {
+    let place = if s.word(Kind::MapSpace) == Some("shared::cta") { "%b32_0" } else { "%b64_0" };
+    let value = match s.word(Kind::MapField) {
+        Some("global_address") => "%b64_1",
+        Some("rank") => "%b32_1",
+        Some("global_stride") => "0, %b64_1",
+        Some("box_dim" | "global_dim" | "element_stride") => "0, %b32_1",
+        _ => "1",
+    };
+    format!("[{place}], {value}")
 }
 
 /// Brings words of a bulk copy into the order in which they are written: where to, where from.

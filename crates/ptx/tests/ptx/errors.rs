@@ -46,7 +46,7 @@ errors! {
     unknown_opcode: "ad.s32 %r1, %r2, %r3;" => "unknown-opcode unknown opcode `ad` [ad]";
     unknown_opcode_far: "frobnicate %r1;" => "unknown-opcode unknown opcode `frobnicate` [frobnicate]";
     tensor_memory: "tcgen05.wait::ld.sync.aligned;" => "unsupported `tcgen05.wait::ld.sync.aligned` is not supported yet [tcgen05]";
-    later_forms: "fence.proxy.async.shared::cta;\nbarrier.cluster.arrive;\nfence.mbarrier_init.release.cluster;\nprefetch.tensormap [%d1];" => "warning too-new `fence.proxy.async.shared::cta` needs sm_90 or later [fence]\nwarning too-new `barrier.cluster.arrive` needs sm_90 or later [barrier]\nwarning too-new `fence.mbarrier_init.release.cluster` needs sm_90 or later [fence]\nunsupported `prefetch.tensormap` is not supported yet [prefetch]";
+    later_forms: "fence.proxy.async.shared::cta;\nbarrier.cluster.arrive;\nfence.mbarrier_init.release.cluster;\nprefetch.tensormap [%d1];" => "warning too-new `fence.proxy.async.shared::cta` needs sm_90 or later [fence]\nwarning too-new `barrier.cluster.arrive` needs sm_90 or later [barrier]\nwarning too-new `fence.mbarrier_init.release.cluster` needs sm_90 or later [fence]\nwarning too-new `prefetch.tensormap` needs sm_90 or later [prefetch]";
     narrow_address: "ld.global.u32 %r1, [%r2];" => "warning address-width the address is in a register of 32 bits [[%r2]]";
     narrow_shared_address: "ld.shared.u32 %r1, [%r2];" => "";
     shuffle_without_sync: "shfl.down.b32 %r1, %r2, 1, 31;\nvote.ballot.b32 %r1, %p1;\nshfl.up.b32 %r1, %r2, 1, 0;" => "warning no-sync `shfl.down.b32` names no lanes [shfl]\nwarning no-sync `vote.ballot.b32` names no lanes [vote]";

@@ -10,7 +10,7 @@ mod boxes;
 mod encoding;
 
 pub use boxes::{Coordinates, Run};
-pub use encoding::{BYTES, EncodingError};
+pub use encoding::{BYTES, EncodingError, Field, MAGIC};
 
 use thiserror::Error;
 

@@ -102,6 +102,10 @@ pub enum Special {
     Bulk,
     /// Tensor copies.
     Tensor,
+    /// `tensormap.replace`
+    ReplaceField,
+    /// `tensormap.cp_fenceproxy`
+    CopyMap,
     /// `st.async` and `red.async`
     AsyncStore,
     /// Fences between proxies.

@@ -100,6 +100,12 @@ pub(super) fn tensor_rank(s: &Spelled) -> bool {
     combines && !(flat && matches!(mode, Some("im2col" | "im2col_no_offs")))
 }
 
+/// The type of a field of a tensor map.
+pub(super) fn map_field(s: &Spelled) -> bool {
+    let long = matches!(s.word(Kind::MapField), Some("global_address" | "global_stride"));
+    long == (s.ty() == B64)
+}
+
 /// Operations of bulk reductions that go with the type.
 pub(super) fn bulk_reducible(s: &Spelled) -> bool {
     let half = matches!(s.ty(), F16 | Bf16);

@@ -1,10 +1,10 @@
-//! Tensor copies, of devices since sm_90.
+//! Tensor copies and changes of tensor maps, of devices since sm_90.
 
 use ir::mods::Kind as IrKind;
 
 use super::Arg::Rest;
-use super::rules::tensor_rank;
-use super::sets::special;
+use super::rules::{map_field, tensor_rank};
+use super::sets::{BITS32, special};
 use super::{Form, Special};
 use crate::spelling::Kind;
 
@@ -82,5 +82,31 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::TensorLoad])
         .hints()
         .rule(tensor_rank, RANK_TEXT)
+        .since(8, 0, 90),
+    // Tensor maps.
+    special("tensormap", Special::ReplaceField, &[Rest])
+        .ty(BITS32)
+        .need(&[Kind::Replace, Kind::Tile, Kind::MapField, Kind::MapSize])
+        .opt(&[Kind::MapSpace])
+        .rule(map_field, "`.b64` for an address or a stride, `.b32` for all else")
+        .since(8, 3, 90),
+    special("tensormap", Special::CopyMap, &[Rest])
+        .need(&[
+            Kind::CopyFence,
+            Kind::GlobalSpace,
+            Kind::CtaShared,
+            Kind::MapGeneric,
+            Kind::ArriveOrder,
+            Kind::Scope,
+            Kind::Sync,
+            Kind::Aligned,
+        ])
+        .since(8, 3, 90),
+    special("fence", Special::ProxyFence, &[Rest])
+        .need(&[Kind::Proxy, Kind::MapGeneric, Kind::OneWay, Kind::Scope])
+        .since(8, 3, 90),
+    special("prefetch", Special::Nop, &[Rest])
+        .need(&[Kind::TensorMap])
+        .opt(&[Kind::MapConst])
         .since(8, 0, 90),
 ];
