@@ -177,6 +177,10 @@ pub(crate) struct Exec {
         hide_possible_values = true
     )]
     pub(crate) faults: Option<String>,
+    /// When steps of asynchronous operations are done; by default late under checks that see
+    /// events, else early
+    #[arg(long = "async", value_name = "early|late|random:SEED", value_parser = async_order)]
+    pub(crate) asynchrony: Option<String>,
     /// Threads of the host that run the blocks of a launch; by default as many as it has
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
@@ -908,4 +912,10 @@ pub(crate) struct Conform {
     pub(crate) tile_ops: Option<String>,
     /// Tables of the machine's own form; without any, the machine's own suite is run
     pub(crate) tables: Vec<PathBuf>,
+}
+
+/// An order of asynchronous steps, as the libraries read it.
+fn async_order(text: &str) -> Result<String, String> {
+    let order = text.parse::<runtime::Asynchrony>();
+    order.map(|order| order.to_string()).map_err(|error| error.to_string())
 }

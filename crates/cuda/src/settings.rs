@@ -1,7 +1,7 @@
 //! The driver's settings, from environment variables.
 
 use runtime::device::{Capability, Device};
-use runtime::{CheckSet, Choice, Faults, Level};
+use runtime::{Asynchrony, CheckSet, Choice, Faults, Level};
 use std::path::PathBuf;
 
 /// The driver's settings.
@@ -30,6 +30,9 @@ pub(crate) struct Settings {
     pub(crate) threads: usize,
     /// The checks of launches (`SIMTLAB_CHECK`, such as `race,sync` or `all`).
     pub(crate) checks: CheckSet,
+    /// When steps of asynchronous operations are done (`SIMTLAB_ASYNC`: `early`, `late`,
+    /// `random:SEED`); `None` for what the checks ask for.
+    pub(crate) asynchrony: Option<Asynchrony>,
     /// What faults of kernels do (`SIMTLAB_FAULTS`: `stop`, `warn`, `launch`).
     pub(crate) faults: Faults,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
@@ -84,6 +87,7 @@ impl Settings {
             checks: variable("SIMTLAB_CHECK")
                 .and_then(|names| CheckSet::parse(&names).ok())
                 .unwrap_or_default(),
+            asynchrony: variable("SIMTLAB_ASYNC").and_then(|order| order.trim().parse().ok()),
             faults: variable("SIMTLAB_FAULTS")
                 .and_then(|name| Faults::find(name.trim()))
                 .unwrap_or_default(),
@@ -121,6 +125,7 @@ mod tests {
                 "SIMTLAB_ENGINE" => "both",
                 "SIMTLAB_CHECK" => "race",
                 "SIMTLAB_FAULTS" => "launch",
+                "SIMTLAB_ASYNC" => "random:7",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -132,6 +137,8 @@ mod tests {
         assert!(given.checks.observes() && !usual.checks.observes());
         assert_eq!((given.padding, usual.padding), (512, 1));
         assert_eq!((given.faults, usual.faults), (Faults::Launch, Faults::Stop));
+        assert_eq!(given.asynchrony, Some(Asynchrony::Random(7)));
+        assert_eq!(usual.asynchrony, None);
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
     }
 }

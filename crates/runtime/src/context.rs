@@ -13,7 +13,7 @@ use simt::memory::{
     AccessError, AccessKind, Addr, Backing, MapError, MemoryMap, Permission, Request,
 };
 use thiserror::Error;
-use vm::{Heap, Variables};
+use vm::{Asynchrony, Heap, Variables};
 
 use crate::blocks::Blocks;
 use crate::debugger::DebugClient;
@@ -47,6 +47,8 @@ pub struct Settings {
     pub checks: CheckSet,
     /// What faults of launches do.
     pub faults: Faults,
+    /// When steps of asynchronous operations are done, or `None` for what the checks ask for.
+    pub asynchrony: Option<Asynchrony>,
 }
 
 impl Default for Settings {
@@ -56,7 +58,17 @@ impl Default for Settings {
         let (memory, limit) = (simt::memory::DEFAULT_LIMIT, vm::defaults::LIMIT);
         let device = Limits::default();
         let (engine, checks, faults) = (Choice::Fast, CheckSet::default(), Faults::default());
-        Self { memory, limit, engine, level: None, threads: 0, device, checks, faults }
+        Self {
+            memory,
+            limit,
+            engine,
+            level: None,
+            threads: 0,
+            device,
+            checks,
+            faults,
+            asynchrony: None,
+        }
     }
 }
 

@@ -266,7 +266,8 @@ impl Context {
         launch.workspace = workspace;
         launch.tolerant = self.settings.faults == Faults::Warn;
         launch.guard = if self.settings.checks.has(Check::Memory) { checks::GUARD } else { 0 };
-        launch.asynchrony = crate::checks::asynchrony(self.settings.checks);
+        launch.asynchrony =
+            self.settings.asynchrony.or(crate::checks::asynchrony(self.settings.checks));
         launch.device = self.settings.device.device(module.target());
         if shape.cooperative {
             let blocks = shape.grid.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent));

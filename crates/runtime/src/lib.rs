@@ -50,5 +50,5 @@ pub use simt::tensor;
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
 pub use totals::LaunchTotals;
-pub use vm::MAX_CLUSTER;
+pub use vm::{Asynchrony, MAX_CLUSTER};
 pub use vm::{Counts, Heap, LaunchError, WARP_SIZE};

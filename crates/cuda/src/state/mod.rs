@@ -83,6 +83,7 @@ impl Driver {
             device: Limits::Of(settings.capability()),
             checks: settings.checks,
             faults: settings.faults,
+            asynchrony: settings.asynchrony,
         });
         let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
         let event_log = event_log.map(Arc::new);

@@ -194,6 +194,9 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if let Some(faults) = &args.faults {
         command.env("SIMTLAB_FAULTS", faults);
     }
+    if let Some(order) = &args.asynchrony {
+        command.env("SIMTLAB_ASYNC", order);
+    }
     if args.trace {
         command.env("SIMTLAB_TRACE", "1");
     }
