@@ -3,8 +3,8 @@
 //! Of each barrier it is known who initialised it, and which threads have arrived in this phase
 //! and in the one before. In a launch that hangs, each barrier for which threads wait is a finding:
 //! of its bytes, of the number of its arrivals, or of the threads that would arrive and wait for
-//! something else. A barrier that still expects bytes when its block ends is one, too, and so is the
-//! initialisation of what is a barrier already.
+//! something else. A barrier that still expects bytes when its block ends is one, too, and so is
+//! the initialisation of what is a barrier already.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub(crate) struct Mbarriers {
     barriers: BTreeMap<Key, Barrier>,
     /// What each thread has found not completed last.
     waiting: BTreeMap<Thread, (Key, u64)>,
-    /// Initialisations of barriers, and of the same barriers before: how many, the first thread, and
-    /// the offset.
+    /// Initialisations of barriers, and of the same barriers before: how many, the first thread,
+    /// and the offset.
     repeated: BTreeMap<[u64; 2], (u64, Thread, u64)>,
     found: BTreeMap<(Kind, u64), Finding>,
 }
