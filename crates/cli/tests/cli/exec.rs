@@ -132,8 +132,11 @@ fn builds_find_the_runtime() {
     std::fs::write(header, "#define CUDART_VERSION  12080\n").unwrap();
     let print = |toolkit: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
-        command.arg("exec").arg("--libraries").arg(&folder).args(["--capability", "9.0", "--"]);
-        command.args(["env"]).env("CUDA_HOME", toolkit).env("NVCC_PREPEND_FLAGS", "-O1");
+        command.arg("exec").arg("--libraries").arg(&folder).args(["--capability", "9.0"]);
+        command
+            .args(["--async", "random:5", "--", "env"])
+            .env("CUDA_HOME", toolkit)
+            .env("NVCC_PREPEND_FLAGS", "-O1");
         command
             .env_remove("TORCH_CUDA_ARCH_LIST")
             .env_remove("CUDACXX")
@@ -152,6 +155,7 @@ fn builds_find_the_runtime() {
             format!("PKG_CONFIG_PATH={links}/pkgconfig"),
             format!("SIMTLAB_LINK_VERSION={version}\n"),
             "TORCH_CUDA_ARCH_LIST=9.0+PTX\n".to_owned(),
+            "SIMTLAB_ASYNC=random:5\n".to_owned(),
         ] {
             assert!(variables.contains(&line), "{line} {variables}");
         }
