@@ -1,0 +1,206 @@
+"""Mutations of the tutorials' kernels: mutants.py CHECKOUT [--only TEXT] [--share S] [--list FILE].
+
+A mutant is a kernel's PTX with one place of its protocol changed: a fence, wait, barrier or arrival dropped, a parity flipped, a count
+changed by one, a wait that leaves one group more. It runs under checks, with asynchronous steps done late, in a process of its own.
+It is found if a check finds something, if it hangs or faults, or if its result is wrong; each in this order.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+
+import tutorials
+from simtlab_clients.journal import Journal
+
+#: Seconds after which a mutant is stopped.
+LIMIT = 120
+
+WAIT = re.compile(r"mbarrier\.try_wait\.parity[\w:.]*\s+([%\w]+), *\[[^\]]*\], *(%?\w+);")
+
+
+def dropped(pattern):
+    """Mutations that leave out an instruction with its guard."""
+
+    def mutate(text):
+        for found in re.finditer(r"(?:@!?%\w+\s+)?" + pattern, text):
+            yield found.start(), text[:found.start()] + text[found.end():]
+
+    return mutate
+
+
+def changed(pattern, change):
+    """Mutations that write something else for what a pattern matches."""
+
+    def mutate(text):
+        for found in re.finditer(pattern, text):
+            for new in change(found):
+                yield found.start(), text[:found.start()] + new + text[found.end():]
+
+    return mutate
+
+
+def other_parity(found):
+    register = "parity_of_mutant"
+    wait = found[0].replace(f"{found[2]};", f"{register};")
+    yield f".reg .b32 {register}; xor.b32 {register}, {found[2]}, 1; {wait}" if found[2].startswith("%") else found[0].replace(
+        f" {found[2]};", f" {1 - int(found[2], 0)};")
+
+
+def other_number(step):
+    def change(found):
+        number = int(found[2], 0)
+        for new in (number - step, number + step):
+            if new > 0:
+                yield f"{found[1]}{new}{found[3]}"
+
+    return change
+
+
+CLASSES = {
+    "proxy fence dropped": dropped(r"fence\.proxy\.async[\w:.]*;"),
+    "fence of initialisation dropped": dropped(r"fence\.mbarrier_init[\w:.]*;"),
+    "register fence dropped": dropped(r"wgmma\.fence[\w:.]*;"),
+    "wait for products dropped": dropped(r"wgmma\.wait_group[\w:.]*\s+\d+;"),
+    "wait for products leaves one more": changed(
+        r"(wgmma\.wait_group[\w:.]*\s+)(\d+)(;)", lambda found: [f"{found[1]}{int(found[2]) + 1}{found[3]}"]),
+    "wait for copies dropped": dropped(r"cp\.async\.bulk\.wait_group[\w:.]*\s+\d+;"),
+    "wait for a phase dropped": changed(WAIT, lambda found: [f"setp.eq.u32 {found[1]}, 0, 0;"]),
+    "parity flipped": changed(WAIT, other_parity),
+    "barrier dropped": dropped(r"(?:bar\.sync|barrier\.sync)[\w:.]*\s[^;]*;"),
+    "barrier of the cluster dropped": dropped(r"barrier\.cluster\.(?:arrive|wait)[\w:.]*;"),
+    "arrival dropped": dropped(r"mbarrier\.arrive\.(?!expect_tx)[\w:.]*\s[^;]*;"),
+    "count of arrivals changed": changed(r"(mbarrier\.init[\w:.]*\s+\[[^\]]*\], *)(\d+)(;)", other_number(1)),
+    "bytes of transactions changed": changed(r"(mbarrier\.arrive\.expect_tx[\w:.]*\s[^;]*, *)(\d+)(;)", other_number(16)),
+}
+
+
+def mutants(text):
+    """All mutants of a kernel: class, line, text."""
+    for name, mutate in CLASSES.items():
+        for at, mutant in mutate(text):
+            yield name, text.count("\n", 0, at) + 1, mutant
+
+
+def in_process(work, limit=LIMIT):
+    """Does work in a process of its own, with a journal of its own: the events, and what it wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        journal, told = os.path.join(folder, "journal"), os.path.join(folder, "told")
+        child = os.fork()
+        if child == 0:
+            os.environ["SIMTLAB_JOURNAL"] = journal
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            try:
+                with open(told, "w", encoding="utf-8") as file:
+                    file.write(work() or "")
+            finally:
+                os._exit(0)
+        end = time.time() + limit
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.time() > end:
+                os.kill(child, 9)
+                os.waitpid(child, 0)
+                return None, "no end"
+            time.sleep(0.02)
+        events = Journal(journal).take()
+        with open(told, encoding="utf-8") as file:
+            return events, file.read()
+
+
+def run_with(run, change):
+    """Runs a kernel whose PTX a function changes; tells what is wrong with its result."""
+    driver = tutorials.triton.runtime.driver.active
+    load = driver.utils.load_binary
+    driver.utils.load_binary = lambda name, image, *rest: load(name, change(name, image), *rest)
+    try:
+        run()
+    except AssertionError:
+        return "another result"
+    except Exception as error:
+        return f"error: {' '.join(str(error).split())[:80]}"
+    return ""
+
+
+def images(run):
+    """The PTX that a kernel's launches load."""
+
+    def work():
+        seen = []
+
+        def keep(name, image):
+            seen.append(image.decode() if isinstance(image, bytes) else image)
+            return image
+
+        wrong = run_with(run, keep)
+        return wrong or "\0".join(seen)
+
+    return in_process(work, 10 * LIMIT)
+
+
+def outcome(run, original, mutant):
+    """What is found of a mutant."""
+
+    def change(_, image):
+        text = image.decode() if isinstance(image, bytes) else image
+        return mutant.encode() if text == original else image
+
+    events, told = in_process(lambda: run_with(run, change))
+    if events is None:
+        return "no end"
+    kinds = sorted({found["kind"] for found in events.findings} - {tutorials.REPLICATED})
+    if kinds:
+        return ", ".join(kinds)
+    if events.stops:
+        return events.stops[0].kind
+    return "another result" if told == "another result" else "refused" if told else ""
+
+
+def chosen(key, share):
+    """Whether a mutant belongs to the sample."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") < share * 2**32
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checkout")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--list")
+    options = parser.parse_args()
+    found, survivors = defaultdict(Counter), []
+    for tutorial, kernel, run, defect in tutorials.ROWS:
+        if defect or not re.search(options.only, f"{tutorial} {kernel}"):
+            continue
+        events, told = images(run)
+        kinds = {found["kind"] for found in events.findings} if events else set()
+        if events is None or kinds - {tutorials.REPLICATED} or events.stops or not events.launches:
+            print(f"{tutorial} {kernel}: not silent: {told[:80]}", flush=True)
+            continue
+        for original in dict.fromkeys(told.split("\0")):
+            for name, line, mutant in mutants(original):
+                if not chosen(f"{tutorial} {kernel} {name} {line}", options.share):
+                    continue
+                what = outcome(run, original, mutant)
+                kind = "survived" if not what else "result" if what == "another result" else "refused" if what == "refused" else "found"
+                found[name][kind] += 1
+                if kind in ("survived", "result"):
+                    survivors.append((name, tutorial, kernel, line, what))
+                print(f"{name:36} {tutorial} {kernel} ptx:{line}: {what or 'survived'}", flush=True)
+    total = Counter()
+    print(f"{'class':36} {'mutants':>8} {'found':>8} {'result':>8} {'survived':>8} {'refused':>8}")
+    for name, counts in found.items():
+        total.update(counts)
+        print(f"{name:36} {sum(counts.values()):8} {counts['found']:8} {counts['result']:8} {counts['survived']:8} {counts['refused']:8}")
+    print(f"{'all':36} {sum(total.values()):8} {total['found']:8} {total['result']:8} {total['survived']:8} {total['refused']:8}")
+    if options.list:
+        with open(options.list, "w", encoding="utf-8") as file:
+            file.writelines("\t".join(map(str, row)) + "\n" for row in survivors)
+
+
+main()
