@@ -117,6 +117,7 @@ impl Facts {
             words: first_word,
         };
         facts.uniform(function);
+        facts.share(function, &lives);
         for (index, info) in function.regs.iter().enumerate() {
             if info.ty == RegTy::Pred && facts.homes[index] == Home::None {
                 facts.homes[index] = facts.word();
@@ -218,6 +219,51 @@ impl Facts {
         let integer = inst.ty.is_none_or(|ty| !ty.is_float());
         let pure = inst.op.info().class == Class::Compute && simple && integer && single && word;
         (pure && inst.operands.iter().all(known)).then(|| self.word())
+    }
+
+    /// Gives predicates words that no other block needs and no end of a block reads; those of one
+    /// word come one after the other.
+    fn share(&mut self, function: &Function, lives: &[(Set, Set)]) {
+        let mut kept = Set::new(function.regs.len());
+        lives.iter().for_each(|(live_in, live_out)| {
+            kept.add(live_in);
+            kept.add(live_out);
+        });
+        let ends = function.blocks.iter().filter_map(|block| end_reads(&block.term));
+        ends.for_each(|reg| kept.insert(reg));
+        let mut seen: FxHashMap<LaneReg, usize> = FxHashMap::default();
+        for (index, block) in function.blocks.iter().enumerate() {
+            for reg in block.insts.iter().flat_map(|inst| reads(inst).chain(writes(inst))) {
+                if *seen.entry(reg).or_insert(index) != index {
+                    kept.insert(reg);
+                }
+            }
+        }
+        let mut free: Vec<Home> = Vec::new();
+        for block in &function.blocks {
+            let mut last: FxHashMap<LaneReg, usize> = FxHashMap::default();
+            for (at, inst) in block.insts.iter().enumerate() {
+                reads(inst).chain(writes(inst)).for_each(|reg| _ = last.insert(reg, at));
+            }
+            let mut ended: Vec<Home> = Vec::new();
+            for (at, inst) in block.insts.iter().enumerate() {
+                // Not before the next instruction: results may be written before operands are read.
+                free.append(&mut ended);
+                for reg in writes(inst).chain(reads(inst)) {
+                    let own = function.regs[reg.index()].ty == RegTy::Pred && !kept.has(reg);
+                    if own && self.homes[reg.index()] == Home::None {
+                        self.homes[reg.index()] = free.pop().unwrap_or_else(|| self.word());
+                    }
+                    if own
+                        && last.get(&reg) == Some(&at)
+                        && !ended.contains(&self.homes[reg.index()])
+                    {
+                        ended.push(self.homes[reg.index()]);
+                    }
+                }
+            }
+            free.append(&mut ended);
+        }
     }
 
     /// Gives each register that outlives a block a slot; two that are needed at once have different
