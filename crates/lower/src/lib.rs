@@ -6,6 +6,7 @@
 //! that names it and the place; nothing is left out silently. A lowering is text for a machine's
 //! assembler: this crate knows no machine's code.
 
+mod advice;
 pub mod backend;
 pub mod legal;
 pub mod linx;

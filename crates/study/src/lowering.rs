@@ -26,8 +26,10 @@ pub fn lowered(
     let verified = VerifiedModule::new(module.clone()).map_err(|e| invalid(e.to_string()))?;
     let at = |loc: LocId| (loc != LocId(0)).then(|| line(module.loc(loc).span)).flatten();
     let request = Request { module: &verified, kernel: id, settings, line: &at };
-    (backend.lower)(&request)
-        .map_err(|refused| place(invalid(refused.to_string()), module, refused.loc()))
+    (backend.lower)(&request).map_err(|refused| {
+        let finding = place(invalid(refused.to_string()), module, refused.loc());
+        finding.help(refused.advice())
+    })
 }
 
 /// Renders what a program takes.

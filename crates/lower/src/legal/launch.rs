@@ -54,6 +54,16 @@ impl Launch {
         self.grid.iter().fold(1, |all: u32, &n| all.saturating_mul(n))
     }
 
+    /// Blocks are numbered by words.
+    pub(super) fn check_blocks(&self) -> Result<(), Missing> {
+        let blocks = self.grid.iter().fold(1u128, |all, &n| all * u128::from(n));
+        if blocks < 1 << 32 {
+            return Ok(());
+        }
+        let what = format!("grids of {blocks} blocks (at most {})", u32::MAX);
+        Err(Missing { what, loc: LocId(0) })
+    }
+
     /// Warps of a block.
     #[must_use]
     pub fn warps(&self) -> u32 {

@@ -87,6 +87,7 @@ pub fn legalise_wide_for(
     let mut alone = inlined(module, kernel)?;
     let mut launch = launch;
     if launch::has_collectives(&alone.functions[kernel.index()], target) {
+        launch.check_blocks()?;
         launch::launched(&mut alone, kernel, target, &launch, layout)?;
         launch.grid = [launch.blocks(), 1, 1];
         launch.block = [launch.threads(), 1, 1];
@@ -125,6 +126,7 @@ pub fn legalise_for(
     layout: Layout,
 ) -> Result<VerifiedModule, Missing> {
     let mut out: Module = (**module).clone();
+    launch.check_blocks()?;
     launch::launched(&mut out, kernel, target, launch, layout)?;
     legalise(&verified(out)?, kernel, target)
 }

@@ -320,7 +320,7 @@ impl Select<'_> {
                 Ok(())
             }
             Class::Memory => self.memory(inst),
-            Class::Barrier => self.barrier(inst),
+            Class::Barrier if inst.op == Op::Bar => self.barrier(inst),
             Class::Exec => self.exec(inst),
             Class::System if inst.op == Op::Nop || inst.op == Op::Nanosleep => Ok(()),
             Class::Collective if inst.op == Op::WarpSync => self.barrier(inst),

@@ -63,6 +63,9 @@ pub fn layout(launch: &Launch) -> Layout {
     Layout { blocks, bytes: DATA_BYTES, lanes: LANES, turns: false, collectives: false }
 }
 
+/// Most registers that are bases of spilled masks: the others are for values.
+const MOST_BASES: u32 = 44;
+
 /// Most threads of a block.
 const BLOCK_THREADS: u32 = RESIDENT * LANES;
 
@@ -151,6 +154,11 @@ fn write(
     // A ballot's mask goes through the slot behind those of predicates.
     let slots = module.functions[kernel.index()].spill_slots + u32::from(scratch.is_some());
     let bases = slots.div_ceil(text::SLOTS_OF_BASE);
+    if bases > MOST_BASES {
+        let most = MOST_BASES * text::SLOTS_OF_BASE;
+        let what = format!("room for {slots} spilled masks (at most {most})");
+        return Err(Missing { what, loc: LocId(0) });
+    }
     let limit = values::FIRST_SCRATCH - bases;
     let (assigned, spilled) = spill::places(module, kernel, &about.file, limit, lanes)?;
     let function = &module.functions[kernel.index()];

@@ -10,3 +10,4 @@ mod page;
 mod pmask;
 mod prf;
 mod programs;
+mod refused;
