@@ -34,9 +34,11 @@ mod ops;
 mod pairs;
 mod spaces;
 mod special;
+mod usual;
 mod words;
 
 pub use launch::{LANES, Launch, Layout};
+pub(crate) use usual::usual;
 
 use crate::Missing;
 use ir::{FuncId, Inst, LocId, Module, VerifiedModule};

@@ -1,7 +1,7 @@
 //! What the lowering takes as it is.
 
-use crate::legal::Target;
-use ir::mods::{Barrier, Flags, Rounding};
+use crate::legal::{Target, usual};
+use ir::mods::{Barrier, Rounding};
 use ir::op::Class;
 use ir::{Inst, Op, Operand, Sreg, Ty};
 
@@ -27,22 +27,17 @@ fn has(inst: &Inst) -> bool {
     if inst.op.info().class != Class::Compute {
         return true;
     }
-    if inst.mods.flags != Flags::NONE || inst.mods.precision.is_some() {
-        return false;
+    let whole = integer(ty);
+    if let Some(has) = usual(inst, whole, float(ty)) {
+        return has;
     }
     let nearest = matches!(inst.mods.rounding, None | Some(Rounding::Rn));
-    let whole = integer(ty);
     match inst.op {
         Op::Sreg => matches!(inst.operands.first(), Some(&Operand::Sreg(sreg)) if special(sreg)),
-        Op::Mov | Op::Selp | Op::Pack | Op::Unpack | Op::CvtaTo | Op::CvtaFrom => true,
-        Op::And | Op::Or | Op::Xor | Op::Not | Op::AndNot => true,
-        Op::Setp => whole || float(ty),
+        Op::Pack | Op::Unpack | Op::CvtaTo | Op::CvtaFrom => true,
         Op::Add | Op::Sub | Op::Mul if float(ty) => nearest,
         Op::Fma | Op::Div | Op::Rcp | Op::Sqrt if float(ty) => nearest && ty != Ty::F16,
-        Op::Neg | Op::Abs => whole || float(ty),
-        Op::Min | Op::Max => (whole || float(ty)) && inst.operands.len() == 2,
-        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Cnot | Op::Shl | Op::Shr => whole,
-        Op::MulHi | Op::MulWide | Op::MadWide | Op::Div | Op::Rem | Op::Popc | Op::Clz => whole,
+        Op::Abs | Op::MulWide | Op::MadWide => whole,
         Op::Cvt => convert(inst, ty, nearest),
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! What the machine computes by itself: RV64IMF with Zba and Zbb, on words in lanes.
 
-use crate::legal::Target;
-use ir::mods::{AtomOp, Flags, Rounding};
+use crate::legal::{Target, usual};
+use ir::mods::{AtomOp, Rounding};
 use ir::op::Class;
 use ir::{Inst, Op, Ty};
 
@@ -23,21 +23,15 @@ fn has(inst: &Inst) -> bool {
         _ if inst.op == Op::Atom => return atomic(inst, ty),
         _ => return true,
     }
-    if inst.mods.flags != Flags::NONE || inst.mods.precision.is_some() {
-        return false;
-    }
     let float = ty == Ty::F32;
+    if let Some(has) = usual(inst, whole(ty), float) {
+        return has;
+    }
     match inst.op {
-        Op::Mov | Op::Selp | Op::Sreg => true,
-        Op::Setp => whole(ty) || float,
-        Op::And | Op::Or | Op::Xor | Op::Not | Op::AndNot => true,
+        Op::Sreg => true,
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Fma | Op::Sqrt | Op::Rcp if float => {
             !matches!(inst.mods.rounding, Some(Rounding::Rna))
         }
-        Op::Neg | Op::Abs if float => true,
-        Op::Min | Op::Max => (whole(ty) || float) && inst.operands.len() == 2,
-        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::MulHi | Op::Cnot | Op::Neg => whole(ty),
-        Op::Shl | Op::Shr | Op::Div | Op::Rem | Op::Popc | Op::Clz => whole(ty),
         Op::Abs => ty == Ty::S32,
         Op::Cvt => match (ty, inst.ty2) {
             (Ty::F32, Some(Ty::S32 | Ty::U32)) => {

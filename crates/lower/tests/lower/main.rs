@@ -6,6 +6,7 @@ mod kernels;
 mod legal;
 mod linx;
 mod on_prf;
+mod options;
 mod page;
 mod pmask;
 mod prf;

@@ -88,8 +88,18 @@ pub(crate) fn outcome(
     after: Option<&Buffers>,
     timed: bool,
 ) -> Result<usize, String> {
-    let (assembly, _) =
-        prf_for(run.module, run.kernel, 32, &run.launch, &|_| None).map_err(|e| e.to_string())?;
+    outcome_with(run, after, 32, timed)
+}
+
+/// The same with so many predicate registers.
+pub(crate) fn outcome_with(
+    run: &Run<'_>,
+    after: Option<&Buffers>,
+    predicates: u32,
+    timed: bool,
+) -> Result<usize, String> {
+    let made = prf_for(run.module, run.kernel, predicates, &run.launch, &|_| None);
+    let (assembly, _) = made.map_err(|e| e.to_string())?;
     let Some(after) = after else { return Err("it does not end under ipdom".to_owned()) };
     match difference(after, &on_machine(&assembly, run, timed).map_err(|e| format!("FAULT {e}"))?) {
         Some(difference) => Err(format!("WRONG {difference}")),

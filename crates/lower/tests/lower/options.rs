@@ -1,0 +1,110 @@
+//! Options that must not matter, crossed with the bundled kernels: whatever a machine's options
+//! are, buffers are those of the engine.
+//!
+//! The test takes some of the pairs; `campaign` takes all.
+
+#![allow(clippy::print_stderr, reason = "the campaign tells how many pairs were compared")]
+
+use super::{kernels, linx, on_prf, pmask};
+use crate::bundled::{Buffers, Run, count_equal};
+use ::linx::{Inactive, Options, Region};
+
+/// Launch files of short launches, whose results no order of threads changes.
+const SHORT: [&str; 12] = [
+    "compaction",
+    "divergence/nested",
+    "divergence/partition",
+    "divergence/short_circuit",
+    "divergence/trip_count",
+    "dot_f64",
+    "dp4a",
+    "match_any",
+    "norm_bf16",
+    "saxpy",
+    "spmv",
+    "transpose",
+];
+
+/// Results depend on the order of threads.
+const ORDERED: [&str; 2] = ["hash_table", "spinlock"];
+
+/// All options of LinxISA's bodies together.
+fn of_linx() -> Vec<Options> {
+    let mut out = Vec::new();
+    for group_width in [64, 32, 16, 4, 1] {
+        for inactive in [Inactive::Merge, Inactive::Poison, Inactive::Zero] {
+            for region in [Region::FirstTerminator, Region::TakenPath] {
+                out.push(Options { group_width, inactive, region, ..Options::default() });
+            }
+        }
+    }
+    out
+}
+
+/// One machine with one choice of its options.
+enum Choice {
+    Linx(Options),
+    Pmask(lower::pmask::Options),
+    /// Predicate registers, and whether cycle by cycle under each policy.
+    Prf(u32, bool),
+}
+
+fn choices() -> Vec<Choice> {
+    let linx = of_linx().into_iter().map(Choice::Linx);
+    let pmask = pmask::options().map(Choice::Pmask);
+    let prf = [3, 5, 8, 16, 32].map(|predicates| Choice::Prf(predicates, false));
+    linx.chain(pmask).chain(prf).chain([Choice::Prf(32, true)]).collect()
+}
+
+impl Choice {
+    fn outcome(&self, run: &Run<'_>, after: Option<&Buffers>) -> Result<usize, String> {
+        match *self {
+            Self::Linx(options) => linx::outcome(run, after, options).map(|made| made.instructions),
+            Self::Pmask(options) => {
+                kernels::outcome(run, after, options).map(|made| made.instructions)
+            }
+            Self::Prf(predicates, timed) => on_prf::outcome_with(run, after, predicates, timed),
+        }
+    }
+}
+
+/// Compares each launch under the choices that are picked for it; returns how many were compared.
+fn compare(asked: impl Fn(&str) -> bool, picks: impl Fn(usize, usize) -> bool) -> usize {
+    let choices = choices();
+    let (launch, compared) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    count_equal(&ORDERED, asked, |run, after| {
+        launch.set(launch.get() + 1);
+        let mut last = Ok(0);
+        for (index, choice) in choices.iter().enumerate() {
+            if !picks(launch.get(), index) {
+                continue;
+            }
+            last = choice.outcome(run, after);
+            match &last {
+                Ok(_) => compared.set(compared.get() + 1),
+                Err(why) if why.starts_with("WRONG") || why.starts_with("FAULT") => {
+                    return Err(format!("{why} (choice {index})"));
+                }
+                Err(_) => {}
+            }
+        }
+        last
+    });
+    compared.get()
+}
+
+#[test]
+fn options_do_not_matter_to_short_launches() {
+    let asked = |name: &str| SHORT.iter().any(|short| name.contains(short));
+    let count = choices().len() - 1;
+    let compared = compare(asked, |launch, index| (index + launch * 5) % count % 6 == 0);
+    assert!(compared >= 60 || std::env::var_os("ONLY").is_some(), "{compared}");
+}
+
+/// All pairs; `ONLY` names a folder.
+#[test]
+#[ignore = "an hour"]
+fn campaign() {
+    let compared = compare(|_| true, |_, _| true);
+    eprintln!("{compared} pairs of a launch and an option compared");
+}
