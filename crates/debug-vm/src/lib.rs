@@ -83,19 +83,19 @@ where
             .named(name, kernel.mechanism, (kernel.grid, kernel.block))
             .with_companion(companion(&kernel));
         let after = client.launch(&mut execution);
-        let other = debug::Target::again(&execution).filter(|_| after == After::Again);
-        let other = other.and_then(|name| converge::Entry::find(name).ok());
-        let Some(other) = other else {
+        let wanted = execution.take_again().filter(|_| after == After::Again);
+        let begun = wanted.and_then(|(name, first)| {
+            let other = converge::Entry::find(&name).ok()?;
+            Some((other.name, begun(&kernel, other.name, first).ok()?))
+        });
+        let Some((name, begun)) = begun else {
+            // The command has tried it: one that was to begin again and cannot is none.
+            let after = if after == After::Again { After::Stop } else { after };
             return Left { state: execution.into_state(), after, again };
         };
-        let begun = execution.first_state().and_then(|first| begun(&kernel, other.name, first));
-        let Ok(begun) = begun else {
-            // There is no memory for a second launch.
-            return Left { state: execution.into_state(), after: After::Stop, again };
-        };
-        again = Some(other.name);
+        again = Some(name);
         let (program, places) = (begun.program, begun.places);
-        kernel = Kernel { program, places, mechanism: other.name, ..kernel };
+        kernel = Kernel { program, places, mechanism: name, ..kernel };
         state = begun.state;
     }
 }

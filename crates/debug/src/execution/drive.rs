@@ -78,12 +78,14 @@ impl<M: Inspect<N>, const N: usize> Target for Execution<'_, M, N> {
             let why = format!("launches of this machine run under `{name}` alone");
             return Err(TargetError::Search(why));
         };
-        self.again = Some(companion.other(mechanism).map_err(TargetError::Search)?);
+        let name = companion.other(mechanism).map_err(TargetError::Search)?;
+        let first = self.state_of((0, 0)).map_err(TargetError::Host)?;
+        self.again = Some((name, first));
         Ok(())
     }
 
     fn again(&self) -> Option<&str> {
-        self.again.as_deref()
+        self.again.as_ref().map(|(name, _)| name.as_str())
     }
 
     fn marks(&self) -> Vec<u64> {

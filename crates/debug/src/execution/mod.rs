@@ -66,8 +66,8 @@ pub struct Execution<'p, M: Inspect<N>, const N: usize> {
     /// Searches that have begun, by branch.
     searches: Vec<(usize, Search, Box<dyn Searcher + 'p>)>,
     ahead: Option<Result<u64, String>>,
-    /// The mechanism under which the launch is to begin again.
-    again: Option<String>,
+    /// The mechanism under which the launch is to begin again, and its first state.
+    again: Option<(String, M::State)>,
     /// Issues from which on a replay tries to run ahead.
     far: u64,
     interrupt: Arc<AtomicBool>,
@@ -158,12 +158,10 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
         self
     }
 
-    /// Returns the state before the first issue, as the launch was handed over.
-    ///
-    /// # Errors
-    /// If it cannot be restored.
-    pub fn first_state(&self) -> Result<M::State, String> {
-        self.state_of((0, 0))
+    /// Takes the mechanism under which the launch is to begin again, and its state before the first
+    /// issue, if the client has asked for that.
+    pub fn take_again(&mut self) -> Option<(String, M::State)> {
+        self.again.take()
     }
 
     /// Returns the state, from which the launch can be run on.
