@@ -88,7 +88,7 @@ fn rows(out: &mut String, family: &Family) {
 
 fn status(form: &Form) -> &'static str {
     match form.target {
-        Target::Special(Special::Nop) => "no effect",
+        Target::Special(Special::Nop | Special::RegisterCount) => "no effect",
         _ => "runs",
     }
 }

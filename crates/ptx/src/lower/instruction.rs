@@ -104,9 +104,27 @@ impl Body<'_, '_> {
                 self.end(TermKind::Exit(guard), Origin::Source);
                 Ok(())
             }
+            Special::RegisterCount => self.register_count(i),
             Special::Nop => {
                 self.emit(Inst::new(Op::Nop), Origin::Source);
                 Ok(())
+            }
+        }
+    }
+
+    /// `setmaxnreg`: the number is checked, and registers are as many as the kernel names.
+    fn register_count(&mut self, i: &Instruction) -> Lowering<()> {
+        self.count(i, 1, 1)?;
+        let operand = &self.cx.tree.operands[i.operands][0];
+        let possible = |count: u128| (24..=256).contains(&count) && count.is_multiple_of(8);
+        match self.source(operand, Type::U32, false)? {
+            ir::Operand::Imm(count) if possible(count) => {
+                self.emit(Inst::new(Op::Nop), Origin::Source);
+                Ok(())
+            }
+            _ => {
+                let message = "a number of registers is a constant from 24 to 256, a multiple of 8";
+                self.cx.error("ptx::constant-range", message, operand.span, "another number")
             }
         }
     }

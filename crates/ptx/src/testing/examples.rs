@@ -182,6 +182,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
         }
         Target::Special(Special::Tensor) => return Some(tensor(s)),
         Target::Special(Special::ReplaceField) => return Some(field(s)),
+        Target::Special(Special::RegisterCount) => return Some("64".to_owned()),
         Target::Special(Special::CopyMap) => return Some("[%b64_0], [%b32_0], 128".to_owned()),
         Target::Special(Special::ProxyFence) => {
             let map = s.has(Kind::MapGeneric) && s.word(Kind::OneWay) == Some("acquire");
@@ -223,7 +224,6 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
                 "prefetch" | "prefetchu" => "[%b64_0]".to_owned(),
                 "applypriority" | "discard" => "[%b64_0], 128".to_owned(),
                 "pmevent" => "1".to_owned(),
-                "setmaxnreg" => "64".to_owned(),
                 "cp" => "[%b64_0], %b32_0".to_owned(),
                 _ => String::new(),
             });

@@ -134,6 +134,8 @@ pub enum Special {
     WmmaStore,
     /// `wgmma`
     Wgmma,
+    /// `setmaxnreg`
+    RegisterCount,
     /// Takes an issue and does nothing.
     Nop,
 }

@@ -125,7 +125,7 @@ pub(super) static ROWS: &[Form] = &[
     op("nanosleep", Op::Nanosleep, &[S(Val::B32)]).ty(ONLY_U32).since(6, 3, 70),
     special("pmevent", Special::Nop, &[Rest]),
     special("griddepcontrol", Special::Nop, &[Rest]).need(&[Kind::Dependence]).since(7, 8, 90),
-    special("setmaxnreg", Special::Nop, &[Rest])
+    special("setmaxnreg", Special::RegisterCount, &[Rest])
         .ty(ONLY_U32)
         .need(&[Kind::RegisterCount, Kind::Sync, Kind::Aligned])
         .since(8, 0, 90),
