@@ -43,6 +43,7 @@ impl Form {
     pub(super) fn threads(&self) -> Threads {
         match self.opcode.as_str() {
             "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" => Threads::Warp,
+            "tensormap" if self.has("cp_fenceproxy") => Threads::Warp,
             "bar" if self.has("warp") => Threads::Any,
             "bar" | "barrier" => Threads::Block,
             _ => Threads::Any,
@@ -67,7 +68,8 @@ impl Form {
 
     /// Returns whether it writes memory.
     pub(super) fn stores(&self) -> bool {
-        ["st", "atom", "red", "cp", "stmatrix"].contains(&self.opcode.as_str()) || self.has("store")
+        let stores = ["st", "atom", "red", "cp", "stmatrix", "tensormap"];
+        stores.contains(&self.opcode.as_str()) || self.has("store")
     }
 
     /// Returns the index of the operand that is written, if any.

@@ -60,6 +60,12 @@ impl Builder {
             operands[1] = format!("[{from}+16]");
             return;
         }
+        if form.has("cp_fenceproxy") {
+            let from = self.in_shared(form, piece, region, true);
+            let to = self.in_global(form, piece);
+            (operands[0], operands[1]) = (format!("[{to}]"), format!("[{from}]"));
+            return;
+        }
         if ["ldmatrix", "stmatrix"].contains(&form.opcode.as_str()) {
             let named = form.has("shared") || form.has("shared::cta");
             let base = self.in_shared(form, piece, region, named);
@@ -85,7 +91,8 @@ impl Builder {
         }
         let shared = ["shared", "shared::cta", "shared::cluster"].iter().any(|s| form.has(s));
         let generic = !shared && !form.has("global") && !form.has("local");
-        let only_global = ["ldu", "discard", "applypriority", "prefetch", "prefetchu"];
+        // A tensor map has more bytes than a thread has of local memory.
+        let only_global = ["ldu", "discard", "applypriority", "prefetch", "prefetchu", "tensormap"];
         let space = match self.rng.below(3) {
             _ if shared => Space::Shared,
             _ if form.has("local") => Space::Local,
@@ -120,7 +127,7 @@ impl Builder {
     fn pattern(&mut self, form: &Form) -> Pattern {
         use Pattern::{Adjacent, Few, Mixed, Reversed, Same};
         match form.opcode.as_str() {
-            "wmma" | "discard" | "applypriority" => Same,
+            "wmma" | "discard" | "applypriority" | "tensormap" => Same,
             "cp" | "ldmatrix" | "stmatrix" => Mixed,
             "atom" | "red" => [Same, Same, Few, Adjacent, Mixed][self.rng.below(5)],
             _ => [Adjacent, Adjacent, Same, Few, Reversed, Mixed][self.rng.below(6)],
