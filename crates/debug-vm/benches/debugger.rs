@@ -1,8 +1,8 @@
 //! What the debugger costs: `cargo bench -p simtlab-debug-vm --bench debugger`.
 //!
 //! Two warps in a loop for ten million issues: snapshots and their memory, runs and steps in both
-//! directions, conditions, watches. Then 2,000 blocks, whose last one is reached on the fast engine
-//! and without it.
+//! directions, conditions, watches. Then 10,000 blocks, whose last one is reached on the fast engine
+//! and, under a mechanism that it does not have, without it.
 
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/debug_vm/case.rs"]
@@ -40,8 +40,8 @@ SKIP:
   ret;
 }";
 
-/// 2,000 blocks of two warps, each of which takes about 5,000 issues; the last block comes to the
-/// label `LAST`.
+/// 10,000 blocks of two warps, of about 1,000 issues each; the last block comes to the label `LAST`.
+/// Each warp has fewer rounds than a turn takes, so that a block ends before the next one begins.
 const BLOCKS: &str = "
 .visible .entry k(.param .u64 out) {
   .reg .pred %p, %q;
@@ -62,10 +62,10 @@ LOOP:
   add.u32 %x, %x, 3;
 SKIP:
   add.u32 %i, %i, 1;
-  setp.lt.u32 %p, %i, 320;
+  setp.lt.u32 %p, %i, 60;
   @%p bra LOOP;
   st.global.u32 [%out], %x;
-  setp.ne.u32 %p, %c, 1999;
+  setp.ne.u32 %p, %c, 9999;
   @%p bra END;
 LAST:
   st.global.u32 [%out], %c;
@@ -154,7 +154,7 @@ fn to_the_last_block(execution: &mut Execution<'_, Engine<1>, 1>, engine: &str) 
     let start = Instant::now();
     let issues = command(&mut session, "continue");
     assert!(issues > 9_000_000, "the kernel is as long as it is meant to be: {issues}");
-    say(&format!("continue to the last of 2000 blocks, {engine}"), start, issues);
+    say(&format!("continue to the last block, {engine}"), start, issues);
 }
 
 fn main() {
@@ -162,7 +162,7 @@ fn main() {
     case.limit = u64::MAX;
     let begin = |name: &str| case.begin(name);
     ten_million_issues(&mut case.execution(&case.kernel("ipdom", &begin)));
-    let case = Case::new(BLOCKS, (2000, [64, 1, 1]), 4 * 64 * 2000);
+    let case = Case::new(BLOCKS, (10_000, [64, 1, 1]), 4 * 64 * 10_000);
     let begin = |name: &str| case.begin(name);
     for (mechanism, engine) in [("ipdom", "fast"), ("convergence-barriers", "exact")] {
         to_the_last_block(&mut case.execution(&case.kernel(mechanism, &begin)), engine);
