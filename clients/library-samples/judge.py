@@ -59,8 +59,9 @@ def of_itself(output):
     differences = [float(d) for d in re.findall(r"\|[^|\n=]*-[^|\n=]*\|\s*=\s*([-+.\deE]+)", output)]
     if differences:
         return max(differences) <= DIFFERENCE
-    there = re.search(r"Input array:\n(.*?)\n=+\s*\nOutput array after[^\n]*\n(.*?)\n=+", output, re.S)
-    return there and differing(there[2], there[1], False) is None
+    before = re.search(r"Input array:\n([^=]*)\n=", output)
+    after = re.search(r"Output array after[^\n]*Normalization[^\n]*\n([^=]*)\n=", output)
+    return before and after and differing(after[1], before[1], False) is None
 
 
 def judge(folder, output):

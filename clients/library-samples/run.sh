@@ -32,7 +32,8 @@ build_reason() {
 # compile SOURCE OBJECT
 compile() {
   local options=(-O1 -w -I"$samples/$library/utils" -I"$samples/$library/Common" -I"$toolkit/include")
-  if grep -qE '__global__|__device__|<<<' "$1"; then
+  # Kernels may be in the headers that the samples of cuFFT share.
+  if [ "$library" = cuFFT ] || grep -qE '__global__|__device__|<<<' "$1"; then
     nvcc -x cu -std=c++17 -gencode arch=compute_80,code=compute_80 "${options[@]}" -c "$1" -o "$2"
   elif [ "${1##*.}" = c ]; then
     "${CC:-cc}" "${options[@]}" -c "$1" -o "$2"
@@ -79,6 +80,10 @@ sample() {
   local library=${1%%/*} name=${1#*/} out=$built_to/$1 sources mains others=() source object log
   mkdir -p "$out"
   sources=($(ls "$samples/$1"/*.c "$samples/$1"/*.cpp "$samples/$1"/*.cu 2> /dev/null))
+  if [ "${#sources[@]}" -eq 0 ]; then
+    printf '%s\t%s\t\tnot built\tits sources are built by steps of its own\n' "$library" "$name"
+    return
+  fi
   mains=($(grep -lE '^int main|^main\(' "${sources[@]}"))
   grep -q Common/helpers.cpp "$samples/$1/CMakeLists.txt" && sources+=("$samples/$library/Common/helpers.cpp")
   for source in "${sources[@]}"; do

@@ -16,8 +16,8 @@ pub(crate) struct Handle {
     pub(crate) math: i32,
     pub(crate) multiprocessors: i32,
     pub(crate) emulation: i32,
-    /// Settings of products in fixed point, which are kept: how the length of numbers is chosen, their
-    /// greatest length, what is added to it, which special values are kept.
+    /// Settings of products in fixed point, which are kept: how the length of numbers is chosen,
+    /// their greatest length, what is added to it, which special values are kept.
     pub(crate) fixed_point: [i32; 4],
 }
 

@@ -116,8 +116,8 @@ macro_rules! data_types {
                 }
             }
 
-            /// Checks that elements of the type can be written: room for results is made after that,
-            /// so that it is at most that of an allocation.
+            /// Checks that elements of the type can be written: room for results is made after
+            /// that, so that it is at most that of an allocation.
             ///
             /// # Errors
             /// As [`Rows::read`].

@@ -17,7 +17,8 @@ pub(crate) fn inverse(mean: f64, uniform: f64, normal: impl Fn() -> f64) -> u32 
     if mean >= 1000.0 {
         return (mean.sqrt() * normal() + mean + 0.5) as u32;
     }
-    // The first term of the sum has to be a normal number: the rest of the factor is the other side's.
+    // The first term of the sum has to be a normal number: the rest of the factor is the other
+    // side's.
     let factor = mean.min(700.0);
     let wanted = uniform * libm::exp(mean - factor);
     let (mut term, mut count) = (libm::exp(-factor), 0_u32);

@@ -1,5 +1,5 @@
-//! States of pseudorandom generators: subsequences that take turns, each giving one group of numbers
-//! at a time.
+//! States of pseudorandom generators: subsequences that take turns, each giving one group of
+//! numbers at a time.
 //!
 //! The number at place `n` is from subsequence `n mod 4096` of XORWOW and MRG32k3a; Philox has
 //! 65536 subsequences, each of which gives four numbers at a time. Numbers that take several draws

@@ -12,12 +12,12 @@ use crate::handle::get;
 /// Eigenvalues with their vectors.
 type Eigen = (Vec<c64>, Option<Matrix<c64>>);
 
-/// Returns what is computed in the order that LAPACK has for real matrices: of a pair of conjugates,
-/// which are adjacent, the one with the positive imaginary part first, and its vector; real
-/// eigenvalues have real vectors.
+/// Returns what is computed in the order that LAPACK has for real matrices: of a pair of
+/// conjugates, which are adjacent, the one with the positive imaginary part first, and its
+/// vector; real eigenvalues have real vectors.
 ///
-/// Rounding leaves pairs that are nearly conjugate, and real values with a small imaginary part: each
-/// value belongs to the nearest conjugate, which may be its own.
+/// Rounding leaves pairs that are nearly conjugate, and real values with a small imaginary part:
+/// each value belongs to the nearest conjugate, which may be its own.
 fn paired((values, basis): Eigen) -> Eigen {
     let n = values.len();
     let mut left: Vec<usize> = (0..n).collect();
@@ -60,7 +60,8 @@ fn paired((values, basis): Eigen) -> Eigen {
     (order.into_iter().map(|(_, value)| value).collect(), basis)
 }
 
-/// Real and imaginary parts in two columns for each pair, as LAPACK stores vectors of real matrices.
+/// Real and imaginary parts in two columns for each pair, as LAPACK stores vectors of real
+/// matrices.
 fn packed(values: &[c64], basis: &Matrix<c64>) -> Matrix<c64> {
     Matrix::from_fn(basis.rows, basis.cols, |i, j| match values[j].im {
         im if im < 0.0 => c64::new(basis[(i, j - 1)].im, 0.0),

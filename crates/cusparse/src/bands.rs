@@ -1,5 +1,5 @@
-//! Systems with bands: tridiagonal and pentadiagonal ones, by elimination with row exchanges, in the
-//! four layouts of the interface.
+//! Systems with bands: tridiagonal and pentadiagonal ones, by elimination with row exchanges, in
+//! the four layouts of the interface.
 
 use culibs::device::{read, write};
 use culibs::{Error, Outcome, count};

@@ -1,7 +1,7 @@
 //! Formats that store blocks or padding: BSR, blocked ELL and sliced ELL.
 //!
-//! In each of them the place of a stored value follows from lists of indices; an index of -1 is that
-//! of padding.
+//! In each of them the place of a stored value follows from lists of indices; an index of -1 is
+//! that of padding.
 
 use culibs::{Error, Outcome};
 

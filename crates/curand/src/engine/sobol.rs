@@ -1,5 +1,5 @@
-//! Sobol sequences in the order of Gray codes (Antonov and Saleev, 1979), with the direction numbers
-//! of Joe and Kuo (SIAM Journal on Scientific Computing 30, 2008), which cuRAND has, too.
+//! Sobol sequences in the order of Gray codes (Antonov and Saleev, 1979), with the direction
+//! numbers of Joe and Kuo (SIAM Journal on Scientific Computing 30, 2008), which cuRAND has, too.
 //!
 //! Numbers have 64 bits. Those of 32 bits are the upper halves: a direction number of fewer bits is
 //! the same one, cut off.
