@@ -109,7 +109,9 @@ where
     T::Real: Blas,
 {
     let part = of.pick(list);
-    write_real(<T::Real as culibs::Number>::TYPE, values, &list[part.clone()])?;
+    // Behind the ones from the first on a device has the others, too.
+    let told = if part.start == 0 { list } else { &list[part.clone()] };
+    write_real(<T::Real as culibs::Number>::TYPE, values, told)?;
     if let Some(basis) = basis {
         a.cols = part.len();
         a.write(&basis.block(0, part.start, a.rows, a.cols))?;

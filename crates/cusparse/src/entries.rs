@@ -74,8 +74,20 @@ pub(crate) fn read_lines(
     index: Index,
     base: i64,
 ) -> Outcome<Vec<usize>> {
-    let offsets = read_indices(at, lines + 1, index, base, nnz + 1)?;
-    if offsets[0] != 0 || offsets[lines] != nnz || offsets.windows(2).any(|w| w[0] > w[1]) {
+    let list = read_lines_within(at, lines, nnz, index, base)?;
+    if list.len() == nnz { Ok(list) } else { Err(Error::Execution) }
+}
+
+/// The same of a matrix that may have fewer entries than there is room for, as on a device.
+fn read_lines_within(
+    at: u64,
+    lines: usize,
+    room: usize,
+    index: Index,
+    base: i64,
+) -> Outcome<Vec<usize>> {
+    let offsets = read_indices(at, lines + 1, index, base, room + 1)?;
+    if offsets[0] != 0 || offsets.windows(2).any(|w| w[0] > w[1]) {
         return Err(Error::Execution);
     }
     let line = |(line, w): (usize, &[usize])| std::iter::repeat_n(line, w[1] - w[0]);
@@ -98,13 +110,20 @@ impl Sparse {
     /// Reads the row and the column of each stored value, in the order of storage.
     pub(crate) fn slots(&self) -> Outcome<Vec<Slot>> {
         let Self { rows, cols, nnz, base, .. } = *self;
-        let lines = |lines| read_lines(self.first, lines, nnz, self.first_index, base);
-        let others = |limit| read_indices(self.second, nnz, self.second_index, base, limit);
+        let lines = |lines| read_lines_within(self.first, lines, nnz, self.first_index, base);
+        let others = |len, limit| read_indices(self.second, len, self.second_index, base, limit);
         let (rows, cols) = match self.format {
-            Format::Csr => (lines(rows)?, others(cols)?),
-            Format::Csc => (others(rows)?, lines(cols)?),
+            Format::Csr => {
+                let rows = lines(rows)?;
+                let cols = others(rows.len(), cols)?;
+                (rows, cols)
+            }
+            Format::Csc => {
+                let cols = lines(cols)?;
+                (others(cols.len(), rows)?, cols)
+            }
             Format::Coo => {
-                (read_indices(self.first, nnz, self.first_index, base, rows)?, others(cols)?)
+                (read_indices(self.first, nnz, self.first_index, base, rows)?, others(nnz, cols)?)
             }
             _ => return self.block_slots(),
         };
