@@ -1,8 +1,8 @@
 //! What the debugger costs: `cargo bench -p simtlab-debug-vm --bench debugger`.
 //!
 //! Two warps in a loop for ten million issues: snapshots and their memory, runs and steps in both
-//! directions, conditions, watches. Then 10,000 blocks, whose last one is reached on the fast engine
-//! and, under a mechanism that it does not have, without it.
+//! directions, conditions, watches. Then 10,000 blocks, whose last one is reached on the fast
+//! engine and, under a mechanism that it does not have, without it.
 
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/debug_vm/case.rs"]
@@ -40,7 +40,7 @@ SKIP:
   ret;
 }";
 
-/// 10,000 blocks of two warps, of about 1,000 issues each; the last block comes to the label `LAST`.
+/// 10,000 blocks of two warps, of about 1,000 issues each; the last one comes to the label `LAST`.
 /// Each warp has fewer rounds than a turn takes, so that a block ends before the next one begins.
 const BLOCKS: &str = "
 .visible .entry k(.param .u64 out) {
