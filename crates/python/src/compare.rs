@@ -6,17 +6,18 @@ use inputs::argspec::{ArgSpec, ArgValue, BufferSpec, Contents};
 use inputs::elem::ElemType;
 use inputs::kernel::{KernelInfo, choose_kernel};
 use inputs::launch::{LaunchEntry, Located, NamedBuffer, RunDefaults};
-use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use isa::{Diagnostic, Diagnostics, Span};
 use lab::run::{Job, JobParts, Settings};
 use pyo3::prelude::*;
 use study::divergence::{self, Plan};
 use study::html::{self, PageData};
 
-use crate::args::{Call, Given, buffer_name, in_python, specs};
+use crate::args::{Call, Given, buffer_name, specs};
 use crate::launch::Wanted;
 use crate::program::Program;
-use crate::raise::{Trouble, one};
+use crate::raise::one;
 use crate::signals::Signals;
+use crate::subject::{At, Subject};
 
 /// What to vary, as the package's Python half gives it; lists are written with commas.
 #[derive(FromPyObject)]
@@ -32,92 +33,22 @@ pub(crate) struct Variations {
 /// JSON, text, and the report if one was asked for.
 type Compared = (String, String, Option<String>);
 
-/// Compares what a launch file says.
+/// Compares mechanisms on a launch.
 #[pyfunction]
-pub(crate) fn compare_file(
+pub(crate) fn compare(
     py: Python<'_>,
-    path: PathBuf,
+    subject: Subject<'_>,
     variations: Variations,
 ) -> PyResult<Compared> {
-    let compared = py.detach(|| {
-        let mut sources = SourceMap::new();
-        let call = Call::new(&sources, "compare");
-        let (places, call) = Places::of(&variations, call);
-        call.enter(&mut sources);
-        let parts = JobParts::from_launch_file(&path, None, &mut sources);
-        let settings = variations.settings();
-        let job = parts.and_then(|parts| Job::prepare(parts, &settings, &mut sources));
-        let done = job.map_err(At::Findings).and_then(|job| compare(job, &variations, &places));
-        done.map_err(|at| at.trouble(sources))
-    });
-    compared.map_err(|trouble| trouble.raise(py))
-}
-
-/// Compares one launch of a program.
-#[pyfunction]
-pub(crate) fn compare_program(
-    py: Python<'_>,
-    program: PyRef<'_, Program>,
-    wanted: Wanted,
-    variations: Variations,
-) -> PyResult<Compared> {
-    let program: &Program = &program;
-    let compared = py.detach(|| {
-        let mut sources = program.sources.clone();
-        let mut call = Call::new(&sources, "compare");
-        let parts = parts(program, &wanted, &mut call);
-        let (places, call) = Places::of(&variations, call);
-        call.enter(&mut sources);
-        let settings = variations.settings();
-        let job = parts.and_then(|(parts, kernel, specs)| {
-            let job = Job::prepare_loaded(parts, program.program.clone(), &settings);
-            job.map_err(|found| in_python(&found, &kernel, &specs)).map(|job| (job, kernel, specs))
-        });
-        let done = job.map_err(At::Findings).and_then(|(job, kernel, specs)| {
-            compare(job, &variations, &places).map_err(|at| match at {
-                At::Findings(found) => At::Findings(in_python(&found, &kernel, &specs)),
-                raised @ At::Raised(_) => raised,
-            })
-        });
-        done.map_err(|at| at.trouble(sources))
-    });
-    compared.map_err(|trouble| trouble.raise(py))
-}
-
-/// Why a comparison did not come about.
-pub(crate) enum At {
-    Findings(Diagnostics),
-    Raised(Option<PyErr>),
-}
-
-impl At {
-    pub(crate) fn trouble(self, sources: SourceMap) -> Trouble {
-        match self {
-            Self::Findings(found) => Trouble::Launch(found, sources),
-            Self::Raised(Some(raised)) => Trouble::Interrupted(raised),
-            Self::Raised(None) => Trouble::Memory("the comparison was interrupted".to_owned()),
-        }
-    }
-}
-
-/// Places of the variations in the call.
-struct Places {
-    mechanisms: Span,
-    warp_sizes: Span,
-    order: Span,
-}
-
-impl Places {
-    fn of(variations: &Variations, mut call: Call) -> (Self, Call) {
-        let mut word = |name: &str, value: &Option<String>| match value {
-            Some(value) => call.option(name, value),
-            None => Span::default(),
-        };
-        let mechanisms = word("mechanisms", &variations.mechanisms);
-        let warp_sizes = word("warp_sizes", &variations.warp_sizes);
-        let order = word("order", &variations.order);
-        (Self { mechanisms, warp_sizes, order }, call)
-    }
+    let words = [
+        ("mechanisms", variations.mechanisms.as_deref()),
+        ("warp_sizes", variations.warp_sizes.as_deref()),
+        ("order", variations.order.as_deref()),
+    ];
+    let settings = |_: &[Span]| variations.settings();
+    subject.study(py, ("compare", &words), settings, |job, places, _| {
+        compare_job(&job, &variations, places)
+    })
 }
 
 impl Variations {
@@ -125,19 +56,20 @@ impl Variations {
         Settings { seed: self.seed, limit: self.limit, ..Settings::default() }
     }
 
-    fn plan(&self, job: &Job, places: &Places) -> Result<Plan, Diagnostic> {
+    fn plan(&self, job: &Job, places: &[Span]) -> Result<Plan, Diagnostic> {
         let machine = job.machine();
+        let &[mechanisms, warp_sizes, order] = places else { unreachable!("three words") };
         Ok(Plan {
             mechanisms: match &self.mechanisms {
-                Some(list) => machines::mechanisms_named(machine, list, places.mechanisms)?,
+                Some(list) => machines::mechanisms_named(machine, list, mechanisms)?,
                 None => machine.mechanisms.iter().map(|m| m.name.to_owned()).collect(),
             },
             warp_sizes: match &self.warp_sizes {
-                Some(list) => divergence::numbers_named(list, places.warp_sizes)?,
+                Some(list) => divergence::numbers_named(list, warp_sizes)?,
                 None => vec![job.warp_size()],
             },
             order: match &self.order {
-                Some(name) => Some(divergence::order_named(name, places.order)?),
+                Some(name) => Some(divergence::order_named(name, order)?),
                 None => None,
             },
             settings: divergence::default_settings(machine),
@@ -148,13 +80,12 @@ impl Variations {
     }
 }
 
-fn compare(job: Job, variations: &Variations, places: &Places) -> Result<Compared, At> {
-    let plan = variations.plan(&job, places).map_err(|finding| At::Findings(one(finding)))?;
+fn compare_job(job: &Job, variations: &Variations, places: &[Span]) -> Result<Compared, At> {
+    let plan = variations.plan(job, places)?;
     let mut signals = Signals::new();
-    let compared = divergence::compare(&job, &plan, &mut signals).map_err(At::Findings)?;
+    let compared = divergence::compare(job, &plan, &mut signals)?;
     let Some(compared) = compared else { return Err(At::Raised(signals.raised)) };
-    let report =
-        variations.report.then(|| html::to_html(&compared, &PageData::of(&job, &compared)));
+    let report = variations.report.then(|| html::to_html(&compared, &PageData::of(job, &compared)));
     Ok((divergence::to_json(&compared).to_string(), divergence::to_text(&compared), report))
 }
 

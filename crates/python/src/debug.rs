@@ -3,7 +3,6 @@
 //! The launches run on a thread of their own, which ends with the object. It answers one request at
 //! a time: a command, or a question about the state.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,20 +11,17 @@ use std::time::Duration;
 
 use ::debug::{After, Client, Debugger, Reason, Session, Target, Value};
 use inputs::launch::Located;
-use isa::{Diagnostics, SourceMap};
+use isa::{SourceMap, Span};
 use lab::render::{Paint, render_all};
-use lab::run::{Job, JobParts, Settings};
+use lab::run::{Job, Settings};
 use lab::show;
 use machines::{DebuggedMonitor, Unmonitored};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::args::{Call, in_python};
-use crate::compare::{At, parts};
-use crate::launch::Wanted;
-use crate::program::Program;
 use crate::signals::asked;
+use crate::subject::Subject;
 
 /// Time between two looks for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -61,66 +57,27 @@ pub(crate) struct Debugging {
 }
 
 impl Debugging {
-    fn settings(&self, call: &mut Call) -> Settings {
-        let mechanism = self.mechanism.as_ref().map(|name| {
-            let span = call.option("mechanism", name);
-            Located { value: name.clone(), span }
-        });
-        let warp_size = self.warp_size.map(|width| {
-            let span = call.option("warp_size", &width.to_string());
-            Located { value: width, span }
-        });
+    fn settings(&self, places: &[Span]) -> Settings {
+        let &[mechanism, warp_size] = places else { unreachable!("two words") };
+        let mechanism = self.mechanism.clone().map(|value| Located { value, span: mechanism });
+        let warp_size = self.warp_size.map(|value| Located { value, span: warp_size });
         Settings { mechanism, warp_size, seed: self.seed, limit: self.limit, ..Settings::default() }
     }
 }
 
-/// Debugs what a launch file says.
+/// Begins the launches of a launch file, or one launch of a program.
 #[pyfunction]
-pub(crate) fn debug_file(
+pub(crate) fn debug(
     py: Python<'_>,
-    path: PathBuf,
+    subject: Subject<'_>,
     debugging: Debugging,
 ) -> PyResult<DebugSession> {
-    let begun = py.detach(|| {
-        let mut sources = SourceMap::new();
-        let mut call = Call::new(&sources, "debug");
-        let settings = debugging.settings(&mut call);
-        call.enter(&mut sources);
-        let job = JobParts::from_launch_file(&path, None, &mut sources)
-            .and_then(|parts| Job::prepare(parts, &settings, &mut sources));
-        match job {
-            Ok(job) => Ok(DebugSession::begin(job, sources, debugging.memory)),
-            Err(found) => Err(At::Findings(found).trouble(sources)),
-        }
-    });
-    begun.map_err(|trouble| trouble.raise(py))
-}
-
-/// Debugs one launch of a program.
-#[pyfunction]
-pub(crate) fn debug_program(
-    py: Python<'_>,
-    program: PyRef<'_, Program>,
-    wanted: Wanted,
-    debugging: Debugging,
-) -> PyResult<DebugSession> {
-    let program: &Program = &program;
-    let begun = py.detach(|| {
-        let mut sources = program.sources.clone();
-        let mut call = Call::new(&sources, "debug");
-        let parts = parts(program, &wanted, &mut call);
-        let settings = debugging.settings(&mut call);
-        call.enter(&mut sources);
-        let job = parts.map_err(At::Findings).and_then(|(parts, kernel, specs)| {
-            let shown = |found: Diagnostics| At::Findings(in_python(&found, &kernel, &specs));
-            Job::prepare_loaded(parts, program.program.clone(), &settings).map_err(shown)
-        });
-        match job {
-            Ok(job) => Ok(DebugSession::begin(job, sources, debugging.memory)),
-            Err(at) => Err(at.trouble(sources)),
-        }
-    });
-    begun.map_err(|trouble| trouble.raise(py))
+    let width = debugging.warp_size.map(|width| width.to_string());
+    let words = [("mechanism", debugging.mechanism.as_deref()), ("warp_size", width.as_deref())];
+    let settings = |places: &[Span]| debugging.settings(places);
+    subject.study(py, ("debug", &words), settings, |job, _, sources| {
+        Ok(DebugSession::begin(job, sources.clone(), debugging.memory))
+    })
 }
 
 impl DebugSession {

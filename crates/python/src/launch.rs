@@ -293,7 +293,7 @@ fn begin(
 }
 
 /// Threads for a launch: as the call says, or the environment; 0 for as many as the host has.
-fn threads(jobs: Option<u16>) -> HostThreads {
+pub(crate) fn threads(jobs: Option<u16>) -> HostThreads {
     let variable = || runtime::host_threads(|name| std::env::var(name).ok());
     HostThreads::up_to(jobs.map_or_else(variable, usize::from))
 }

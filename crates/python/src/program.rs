@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
-use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
+use inputs::kernel::{KernelInfo, ParamInfo, ParamKind, choose_kernel};
 use inputs::launch::{Located, MachineOption, OptionValue};
 use isa::{Diagnostic, SourceMap, Span};
 use lab::run::load_program;
+use lab::show;
 use machines::Isa;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -159,6 +160,23 @@ impl Program {
             })
         };
         self.program.kernels().iter().map(kernel).collect::<Value>().to_string()
+    }
+
+    /// The control-flow graph of a kernel, as text, or as a Graphviz graph.
+    fn control_flow(&self, py: Python<'_>, kernel: &str, dot: bool) -> PyResult<String> {
+        let known = self.program.kernels();
+        let flow = choose_kernel(&known, Some(kernel)).and_then(|kernel| {
+            let none = || {
+                let message = format!("{} has no control-flow graphs", self.machine.name);
+                Diagnostic::error("run::machine", message)
+            };
+            self.program.control_flow(&kernel.name).ok_or_else(none)
+        });
+        match flow {
+            Ok(flow) if dot => Ok(show::flow_dot(&flow)),
+            Ok(flow) => Ok(show::flow_text(&flow)),
+            Err(finding) => Err(Trouble::Launch(one(finding), self.sources.clone()).raise(py)),
+        }
     }
 
     /// What may go wrong when it runs, as far as that can be told before.

@@ -1,7 +1,8 @@
 //! The commands `explain`, `diff` and `trace`.
 
-use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::run::{Job, Variant, VariantRun, Word};
+use inputs::launch::Located;
+use isa::{Diagnostics, SourceMap, Span};
+use lab::run::{VariantRun, Word};
 use machines::End;
 use serde_json::json;
 use study::divergence;
@@ -17,47 +18,6 @@ fn finish(outcome: Result<Exit, Diagnostics>, sources: &SourceMap, out: &mut Out
         out.findings(&found, sources);
         Exit::Usage
     })
-}
-
-/// Returns the variant for the given mechanism, warp size and order.
-fn variant(
-    job: &Job,
-    mechanism: Option<&str>,
-    span: Span,
-    warp_size: &Word,
-    order: &Word,
-) -> Result<Variant, Diagnostics> {
-    let mechanism = match mechanism {
-        None => job.mechanism().to_owned(),
-        Some(name) => {
-            let names = machines::mechanisms_named(job.machine(), name, span).map_err(one)?;
-            match <[String; 1]>::try_from(names) {
-                Ok([name]) => name,
-                Err(_) => {
-                    let finding = Diagnostic::error("run::mechanism", "one mechanism is looked at");
-                    return Err(one(finding.at(span, "").help("name one; `compare` takes many")));
-                }
-            }
-        }
-    };
-    let warp_size = match warp_size {
-        None => job.warp_size(),
-        Some(word) => {
-            let sizes = divergence::numbers_named(&word.value, word.span).map_err(one)?;
-            match sizes.as_slice() {
-                [size] => *size,
-                _ => {
-                    let finding = Diagnostic::error("run::number", "one warp size is looked at");
-                    return Err(one(finding.at(word.span, "").help("name one")));
-                }
-            }
-        }
-    };
-    let order = match order {
-        None => None,
-        Some(word) => Some(divergence::order_named(&word.value, word.span).map_err(one)?),
-    };
-    Ok(Variant { order, ..Variant::of(&mechanism, warp_size) })
 }
 
 /// Reports a fault or hang; returns the exit status.
@@ -97,9 +57,7 @@ fn run_explain(
     ];
     let Ready { job, extra } = ready("explain", &args.target, &more, sources)?;
     let [mechanism, size, order, json] = only(extra);
-    let name = mechanism.as_ref().map(|m| m.value.as_str());
-    let span = mechanism.as_ref().map_or(Span::default(), |m| m.span);
-    let variant = variant(&job, name, span, &size, &order)?;
+    let variant = divergence::variant_named(&job, &mechanism, &size, &order).map_err(one)?;
     let (run, explanation) = divergence::explain(&job, &variant, &mut ProgressMonitor::new())?;
     let title = format!(
         "{} under {} at W = {}\n",
@@ -155,17 +113,13 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
     ];
     let Ready { job, extra } = ready("diff", &args.target, &more, sources)?;
     let [mechanisms, size, order, json] = only(extra);
-    let span = mechanisms.as_ref().map_or(Span::default(), |m| m.span);
-    let names = machines::mechanisms_named(job.machine(), &args.mechanisms, span).map_err(one)?;
-    let [a, b] = names.as_slice() else {
-        let message = format!("two mechanisms are needed, not {}", names.len());
-        let finding = Diagnostic::error("run::mechanism", message).at(span, "");
-        return Err(one(finding.help("write --mechanisms A,B")));
-    };
-    let variants = [
-        variant(&job, Some(a), span, &size, &order)?,
-        variant(&job, Some(b), span, &size, &order)?,
-    ];
+    let place = || Located { value: args.mechanisms.clone(), span: Span::default() };
+    let mechanisms = mechanisms.unwrap_or_else(place);
+    let variants = divergence::variants_named(&job, &mechanisms, &size, &order);
+    let variants = variants.map_err(|mut finding| {
+        finding.help.get_or_insert_with(|| "write --mechanisms A,B".to_owned());
+        one(finding)
+    })?;
     let diff = divergence::diff(&job, &variants, &mut ProgressMonitor::new())?;
     if diff.runs.iter().any(|r| matches!(r.ends.last(), Some(End::Interrupted))) {
         out.note("interrupted\n");
@@ -201,9 +155,7 @@ fn run_trace(args: &Trace, sources: &mut SourceMap, out: &mut Out) -> Result<Exi
     ];
     let Ready { job, extra } = ready("trace", &args.target, &more, sources)?;
     let [mechanism, size, order, path] = only(extra);
-    let name = mechanism.as_ref().map(|m| m.value.as_str());
-    let span = mechanism.as_ref().map_or(Span::default(), |m| m.span);
-    let variant = variant(&job, name, span, &size, &order)?;
+    let variant = divergence::variant_named(&job, &mechanism, &size, &order).map_err(one)?;
     let traced = divergence::trace(&job, &variant, args.slices, &mut ProgressMonitor::new())?;
     let (run, text, complete) = traced;
     if args.out == "-" {

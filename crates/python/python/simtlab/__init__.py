@@ -14,10 +14,13 @@ from ._enable import capture, enable
 from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, ProgramNotFound, SimtlabError, Stopped
 from ._explore import Exploration, explore
 from ._findings import CheckFinding
-from ._module import Kernel, Module, Parameter, Result, run
+from ._file import FileResult
+from ._module import Kernel, Module, Parameter, Result
+from ._run import run
 from ._session import Path, Row, Session, SessionStats
 from ._simtlab import __version__
 from ._stats import Stats
+from ._study import Difference, Explanation, Trace, cfg, diff, explain, trace
 from ._sweep import Sweep, sweep
 
 __all__ = [
@@ -30,8 +33,11 @@ __all__ = [
     "Device",
     "DeviceArray",
     "DeviceError",
+    "Difference",
+    "Explanation",
     "Exploration",
     "Fault",
+    "FileResult",
     "Finding",
     "Hang",
     "Kernel",
@@ -50,17 +56,22 @@ __all__ = [
     "Stats",
     "Stopped",
     "Sweep",
+    "Trace",
     "__version__",
     "array",
     "capture",
+    "cfg",
     "compare",
     "debug",
+    "diff",
     "empty",
     "enable",
+    "explain",
     "explore",
     "mechanisms",
     "metrics",
     "run",
     "sweep",
+    "trace",
     "zeros",
 ]

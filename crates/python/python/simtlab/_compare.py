@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _show, _simtlab, _tables
-from ._arguments import Arguments, Passed
+from ._arguments import Arguments
 from ._errors import LaunchError
-from ._module import Extents, Ptx, load, wanted
-
-Names = Union[str, Sequence[str], None]
-Sizes = Union[int, Sequence[int], None]
-
-_LAUNCH_FILE = "launch.toml"
+from ._module import Extents, Ptx
+from ._subject import Names, Sizes, listed, subject
 
 
 @dataclass
@@ -107,15 +103,6 @@ def _flat(row: Dict[str, Any], before: str = "") -> Dict[str, Any]:
     return out
 
 
-def _list(value: Any, what: str) -> Optional[str]:
-    if value is None:
-        return None
-    given = [value] if isinstance(value, (str, int)) else list(value)
-    if not given:
-        raise LaunchError(f"{what} is empty")
-    return ",".join(str(v) for v in given)
-
-
 def compare(
     what: Ptx,
     kernel: Optional[str] = None,
@@ -138,21 +125,9 @@ def compare(
     `limits_of` is as for `simtlab.run`. All mechanisms are compared at the launch's warp size if none are named. The arrays do not change.
     """
     variations = _Variations(
-        _list(mechanisms, "mechanisms"), _list(warp_sizes, "warp_sizes"), order, seed, limit, bool(report)
+        listed(mechanisms, "mechanisms"), listed(warp_sizes, "warp_sizes"), order, seed, limit, bool(report)
     )
-    if kernel is None:
-        if isinstance(what, str) and "\n" in what:
-            raise LaunchError("a program is compared with a kernel, a grid and a block")
-        if args or grid is not None or block is not None or shared or limits_of is not None:
-            raise LaunchError("a launch file says grid, block, arguments and options itself; with a program, name the kernel, too")
-        path = os.fspath(what)
-        path = os.path.join(path, _LAUNCH_FILE) if os.path.isdir(path) else path
-        return _comparison(_simtlab.compare_file(path, variations))
-    if grid is None or block is None:
-        raise LaunchError("a program is compared with a kernel, a grid and a block")
-    passed = Passed(args, None)
-    launch = wanted(kernel, grid, block, passed, shared)
-    return _comparison(_simtlab.compare_program(load(what, [kernel], limits_of), launch, variations))
+    return _comparison(_simtlab.compare(subject(what, kernel, grid, block, args, shared, limits_of), variations))
 
 
 def _comparison(made: Any) -> Comparison:

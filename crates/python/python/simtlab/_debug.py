@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _simtlab
-from ._arguments import Arguments, Passed
-from ._compare import _LAUNCH_FILE
-from ._errors import LaunchError, SimtlabError
-from ._module import Extents, Ptx, load, wanted
+from ._arguments import Arguments
+from ._errors import SimtlabError
+from ._module import Extents, Ptx
+from ._subject import subject
 
 Number = Union[int, float]
 
@@ -245,15 +244,4 @@ def debug(
     The arrays do not change.
     """
     debugging = _Debugging(mechanism, warp_size, seed, limit, memory)
-    if kernel is None:
-        if isinstance(what, str) and "\n" in what:
-            raise LaunchError("a program is debugged with a kernel, a grid and a block")
-        if args or grid is not None or block is not None or shared or limits_of is not None:
-            raise LaunchError("a launch file says grid, block, arguments and options itself; with a program, name the kernel, too")
-        path = os.fspath(what)
-        path = os.path.join(path, _LAUNCH_FILE) if os.path.isdir(path) else path
-        return DebugSession(_simtlab.debug_file(path, debugging))
-    if grid is None or block is None:
-        raise LaunchError("a program is debugged with a kernel, a grid and a block")
-    launch = wanted(kernel, grid, block, Passed(args, None), shared)
-    return DebugSession(_simtlab.debug_program(load(what, [kernel], limits_of), launch, debugging))
+    return DebugSession(_simtlab.debug(subject(what, kernel, grid, block, args, shared, limits_of), debugging))

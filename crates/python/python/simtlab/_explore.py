@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import _simtlab
-from ._arguments import Arguments, Passed
-from ._compare import _LAUNCH_FILE, Names, _list
+from ._arguments import Arguments
 from ._errors import LaunchError
 from ._findings import CheckFinding, findings
-from ._module import Extents, Ptx, load, wanted
+from ._module import Extents, Ptx
+from ._subject import Names, listed, subject
 
 _RANDOM = 256
 _EXHAUSTIVE = 10_000
@@ -81,19 +80,8 @@ def explore(
     if preemptions is not None and not exhaustive:
         raise LaunchError("preemptions are bounded in an exhaustive exploration: add exhaustive=True")
     most = schedules if schedules is not None else _EXHAUSTIVE if exhaustive else _RANDOM
-    exploring = _Exploring(_list(mechanisms, "mechanisms"), order, most, bool(exhaustive), preemptions, seed, limit)
-    if kernel is None:
-        if isinstance(what, str) and "\n" in what:
-            raise LaunchError("a program is explored with a kernel, a grid and a block")
-        if args or grid is not None or block is not None or shared or limits_of is not None:
-            raise LaunchError("a launch file says grid, block, arguments and options itself; with a program, name the kernel, too")
-        path = os.fspath(what)
-        path = os.path.join(path, _LAUNCH_FILE) if os.path.isdir(path) else path
-        return _exploration(_simtlab.explore_file(path, exploring))
-    if grid is None or block is None:
-        raise LaunchError("a program is explored with a kernel, a grid and a block")
-    launch = wanted(kernel, grid, block, Passed(args, None), shared)
-    return _exploration(_simtlab.explore_program(load(what, [kernel], limits_of), launch, exploring))
+    exploring = _Exploring(listed(mechanisms, "mechanisms"), order, most, bool(exhaustive), preemptions, seed, limit)
+    return _exploration(_simtlab.explore(subject(what, kernel, grid, block, args, shared, limits_of), exploring))
 
 
 def _exploration(made: Any) -> Exploration:

@@ -198,7 +198,7 @@ def wanted(
     )
 
 
-def _launch(program: "_simtlab.Program", device: Optional[Device], launch: Wanted, passed: Passed) -> Result:
+def launch_on(program: "_simtlab.Program", device: Optional[Device], launch: Wanted, passed: Passed) -> Result:
     report, output, arrays = _simtlab.launch(program, device, launch)
     passed.take_back(arrays)
     report = json.loads(report)
@@ -267,7 +267,7 @@ class Module:
             kernel, grid, block, passed, shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs,
             stats=stats, check=check,
         )
-        return _launch(self._program, self.device, launch, passed)
+        return launch_on(self._program, self.device, launch, passed)
 
     def _order(self, kernel: str) -> List[str]:
         known = self._kernels.get(kernel)
@@ -320,50 +320,3 @@ def only_kernel(program: "_simtlab.Program") -> str:
     if len(names) != 1:
         raise LaunchError(f"the program has {len(names)} kernels, so that one has to be named" + (f": {', '.join(names)}" if names else ""))
     return names[0]  # type: ignore[no-any-return]
-
-
-def run(
-    ptx: Ptx,
-    kernel: Optional[str] = None,
-    grid: Optional[Extents] = None,
-    block: Optional[Extents] = None,
-    args: Arguments = (),
-    *,
-    mechanism: str = "ipdom",
-    warp_size: int = 32,
-    engine: str = "fast",
-    shared: int = 0,
-    seed: int = 0,
-    limit: Optional[int] = None,
-    jobs: Optional[int] = None,
-    stats: bool = True,
-    check: Union[None, str, Sequence[str]] = None,
-    limits_of: Optional[str] = None,
-) -> Result:
-    """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own. A program of one kernel needs no name.
-
-    `args` are numbers, NumPy scalars and arrays, and bytes for structures, in the order of the parameters or as a dict by their
-    names, those of the program or those of the CUDA source beside it. Arrays are copied in and, if they are writable and the launch ends
-    well, back. `limits_of` is as for `Module`. `check` names checks ("all", or some of "race", "init", "sync"), which run on the
-    exact engine: `findings` of the result has what they find. Warns (`RuntimeWarning`) of a float64 array that the kernel takes for
-    one of 32-bit floats. Raises `Fault`, `Hang`, `LaunchError` or `CompileError`.
-    """
-    if grid is None or block is None:
-        raise LaunchError("a launch takes a grid and a block: run(program, kernel, grid=..., block=..., args=[...])")
-    program = load(ptx, [] if kernel is None else [kernel], limits_of)
-    name = only_kernel(program) if kernel is None else kernel
-    source = _source.beside(ptx) if isinstance(args, Mapping) else {}
-    names = source.get(_source.plain(name), ()) if isinstance(name, str) else ()
-    passed = Passed(renamed(args, _parameters(program, name) if names else [], names), None)
-    launch = wanted(
-        name, grid, block, passed, shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs,
-        stats=stats, check=check,
-    )
-    return _launch(program, None, launch, passed)
-
-
-def _parameters(program: "_simtlab.Program", kernel: str) -> List[str]:
-    for known in json.loads(program.kernels()):
-        if known["name"] == kernel:
-            return [parameter["name"] for parameter in known["params"]]
-    return []

@@ -97,9 +97,9 @@ class Stats:
         return [dict(site) for site in self.report["accesses"]]
 
 
-def make(report: Dict[str, Any]) -> Stats:
-    """From the JSON report of one launch."""
-    launch = report["launches"][0]
+def make(report: Dict[str, Any], index: int = 0) -> Stats:
+    """A launch of a JSON report."""
+    launch = report["launches"][index]
     metrics = launch["metrics"]
     return Stats(
         kernel=launch["kernel"],

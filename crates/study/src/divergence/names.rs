@@ -1,9 +1,11 @@
-//! Parsing of warp sizes and orders.
+//! Parsing of warp sizes, orders, and what a single run is under.
 
 use converge::Order;
 use inputs::elem::{parse_any_integer, shortened};
+use inputs::launch::Located;
 use isa::suggest::nearest;
 use isa::{Diagnostic, Span};
+use lab::run::{Job, Variant, Word};
 use machines::{Isa, Profile};
 
 /// Largest issue group in lanes.
@@ -73,4 +75,61 @@ pub fn order_named(name: &str, span: Span) -> Result<String, Diagnostic> {
         Some(near) => format!("did you mean {near}?"),
         None => format!("orders are {}", names().collect::<Vec<_>>().join(", ")),
     }))
+}
+
+/// Returns the run of a job under the given mechanism, warp size and order of branch sides, each
+/// that of the job if it is not given.
+///
+/// # Errors
+/// Returns diagnostics for names that do not exist, and for lists of several.
+pub fn variant_named(
+    job: &Job,
+    mechanism: &Word,
+    warp_size: &Word,
+    order: &Word,
+) -> Result<Variant, Diagnostic> {
+    let mechanism = match mechanism {
+        None => job.mechanism().to_owned(),
+        Some(word) => {
+            let names = machines::mechanisms_named(job.machine(), &word.value, word.span)?;
+            <[String; 1]>::try_from(names).map(|[name]| name).map_err(|_| {
+                let finding = Diagnostic::error("run::mechanism", "one mechanism is looked at");
+                finding.at(word.span, "").help("name one; `compare` takes many")
+            })?
+        }
+    };
+    let warp_size = match warp_size {
+        None => job.warp_size(),
+        Some(word) => match numbers_named(&word.value, word.span)?.as_slice() {
+            [size] => *size,
+            _ => {
+                let finding = Diagnostic::error("run::number", "one warp size is looked at");
+                return Err(finding.at(word.span, "").help("name one"));
+            }
+        },
+    };
+    let named = |word: &Located<String>| order_named(&word.value, word.span);
+    let order = order.as_ref().map(named).transpose()?;
+    Ok(Variant { order, ..Variant::of(&mechanism, warp_size) })
+}
+
+/// Returns the runs of a job under two mechanisms.
+///
+/// # Errors
+/// As [`variant_named`], and if not two mechanisms are named.
+pub fn variants_named(
+    job: &Job,
+    mechanisms: &Located<String>,
+    warp_size: &Word,
+    order: &Word,
+) -> Result<[Variant; 2], Diagnostic> {
+    let span = mechanisms.span;
+    let names = machines::mechanisms_named(job.machine(), &mechanisms.value, span)?;
+    let [a, b] = <[String; 2]>::try_from(names).map_err(|names| {
+        let message = format!("two mechanisms are needed, not {}", names.len());
+        Diagnostic::error("run::mechanism", message).at(span, "")
+    })?;
+    let named =
+        |name: String| variant_named(job, &Some(Located { value: name, span }), warp_size, order);
+    Ok([named(a)?, named(b)?])
 }
