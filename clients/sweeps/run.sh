@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # A suite of the size of a paper, run whole, killed and resumed, in shards, through Ray, Dask and (with --slurm, as root, where Debian's
 # slurm-wlm and munge are installed) as an array of jobs of Slurm. All tables have to be equal, and Parquet to CSV by value.
-# Arguments: --random N (100 random kernels), --slurm, --mechanisms 'A, B'.
+# Arguments: --random N (100 random kernels), --slurm. SIMTLAB_PROFILE=debug builds it unoptimised.
+SIMTLAB_PROFILE=${SIMTLAB_PROFILE:-release}
 source "$(dirname "$0")/../common.sh"
-profile=release built=${SIMTLAB_LIBRARIES:-$target/release}
+case $profile in debug) cargo_profile=dev selection=(--workspace --lib --bins) ;; *) cargo_profile=$profile selection=(--profile "$profile" -p simtlab -p simtlab-parquet) ;; esac
 random=100 slurm=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -14,9 +15,9 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-[ -n "${SIMTLAB_LIBRARIES:-}" ] || cargo build --manifest-path "$here/Cargo.toml" --quiet --locked --release -p simtlab -p simtlab-parquet
+[ -n "${SIMTLAB_LIBRARIES:-}" ] || cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${selection[@]}"
 venv sweeps 'maturin>=1.9,<2' numpy 'ray>=2.40' 'distributed>=2025' pandas polars duckdb pyarrow
-PATH=$environment/bin:$PATH MATURIN_PEP517_ARGS="--profile release --locked" CARGO_TARGET_DIR=$target \
+PATH=$environment/bin:$PATH MATURIN_PEP517_ARGS="--profile $cargo_profile --locked" CARGO_TARGET_DIR=$target \
   "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall "$here/crates/python"
 
 work=$target/clients/sweeps-rows
