@@ -88,6 +88,11 @@ pub(crate) fn levels() -> impl Iterator<Item = Level> {
     LEVELS.into_iter().filter(move |l| wanted.as_ref().is_none_or(|w| w == l.name()))
 }
 
+/// Those of these levels that the host has.
+pub(crate) fn supported() -> impl Iterator<Item = Level> {
+    levels().filter(|level| *level <= Level::best())
+}
+
 /// One way for the fast engine to run a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunConfig {

@@ -3,7 +3,7 @@
 
 use super::table::{MIXED, SPECIAL, SPECIAL64};
 use crate::harness::common::launches::number;
-use crate::harness::{Count, RunConfig, compare_in, levels};
+use crate::harness::{Count, RunConfig, compare_in, levels, supported};
 use converge::catalogue::Entry;
 use fast::code::Kind;
 use ir::testing::Rng;
@@ -89,7 +89,7 @@ fn wrong_of((results, op, operands): (&str, &str, &str), launches: u64) -> Resul
     let mut rng = Rng::new(launches);
     let launch = on_special_values(&program, &mut rng);
     let state = Engine::<1>.launch(&program, launch).map_err(|what| format!("{what:?}"))?;
-    for level in levels() {
+    for level in supported() {
         let kernel = fast::prepare(&program, &state, true).map_err(|w| format!("{w:?}"))?;
         let compiled = Compiled::at(kernel, level, false);
         let compiled = compiled.map_err(|(_, refused)| format!("{level}: {refused}"))?;
