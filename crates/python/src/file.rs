@@ -133,7 +133,10 @@ fn described(
     (findings, engine): (Option<Value>, &str),
     sources: &SourceMap,
 ) -> Value {
-    let buffer = |b: &FinalBuffer| json!({ "name": b.name, "type": b.contents.ty().name(), "shape": b.contents.shape() });
+    let buffer = |b: &FinalBuffer| {
+        let (ty, shape) = (b.contents.ty().name(), b.contents.shape());
+        json!({ "name": b.name, "type": ty, "shape": shape })
+    };
     json!({
         "stats": stats::to_json(&report.stats),
         "engine": engine,

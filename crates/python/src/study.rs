@@ -1,4 +1,5 @@
-//! What one launch loses, where two mechanisms part, and when its lanes ran: `explain`, `diff`, `trace`.
+//! The lane slots that a launch loses, the first difference between two mechanisms, and the times at
+//! which lanes ran: `explain`, `diff`, `trace`.
 
 use inputs::launch::Located;
 use isa::Span;

@@ -61,8 +61,9 @@ impl From<Diagnostics> for At {
 }
 
 impl Subject<'_> {
-    /// Prepares the job and passes it to `study` with the places of `words` in the call, in the same
-    /// order. The call is written out under the name `function`; the interpreter lock is released.
+    /// Prepares the job and passes it to `study` with the places of `words` in the call, in the
+    /// same order. The call is written out under the name `function`; the interpreter lock is
+    /// released.
     pub(crate) fn study<T: Send>(
         &self,
         py: Python<'_>,

@@ -97,7 +97,7 @@ fn check_with(text: &str, picked: &[u32]) {
     same(text, &expected, picked, |predicates| lowered(&module, predicates));
 }
 
-/// The same. Where registers in memory have no room for all lanes of any launch, the launch is known.
+/// The same; with the launch known where registers in memory have no room for the lanes of any.
 #[track_caller]
 fn check_in_room(text: &str, picked: &[u32]) {
     let module = verified(text);
