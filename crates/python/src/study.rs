@@ -1,5 +1,5 @@
-//! The lane slots that a launch loses, the first difference between two mechanisms, and the times at
-//! which lanes ran: `explain`, `diff`, `trace`.
+//! The lane slots that a launch loses, the first difference between two mechanisms, and the times
+//! at which lanes ran: `explain`, `diff`, `trace`.
 
 use inputs::launch::Located;
 use isa::Span;
@@ -43,8 +43,9 @@ impl Conditions {
         study: impl FnOnce(&Job, &Placed) -> Result<T, At> + Send,
     ) -> PyResult<T> {
         let width = self.warp_size.map(|width| width.to_string());
+        let name = if function == "diff" { "mechanisms" } else { "mechanism" };
         let words = [
-            ("mechanism", self.mechanisms.as_deref()),
+            (name, self.mechanisms.as_deref()),
             ("warp_size", width.as_deref()),
             ("order", self.order.as_deref()),
         ];

@@ -31,8 +31,8 @@ def test_explained_up_to_a_fault():
 
 def test_mechanisms_that_differ():
     out = np.zeros(32, np.uint32)
-    same = simtlab.diff(PARTED, "parted", 1, 32, [out], mechanisms=("ipdom", "ipdom"))
-    assert same.equal
+    same = simtlab.diff(PARTED, "parted", 1, 32, [out], mechanisms=("ipdom", "predicated-stack"), warp_size=8)
+    assert same.equal and "issue the same" in same.text
     made = simtlab.diff(KERNELS / "divergence/short_circuit", mechanisms=("ipdom", "tf-stack"))
     assert not made.equal and "ipdom" in made.text and made.document
     with pytest.raises(simtlab.LaunchError, match="two mechanisms are needed, not 1"):
@@ -77,5 +77,9 @@ def test_values_of_a_launch_file():
 
 
 def test_a_launch_file_that_hangs():
-    with pytest.raises(simtlab.Hang):
-        simtlab.run(KERNELS / "divergence/spin_lock/release_after.toml", mechanism="ipdom", limit=100_000)
+    path = KERNELS / "divergence/spin_lock/release_after.toml"
+    made = simtlab.run(path, mechanism="ipdom")
+    assert made.met and made.end == "repeats"
+    with pytest.raises(simtlab.Hang) as raised:
+        simtlab.run(path, mechanism="ipdom", limit=10)
+    assert raised.value.kind == "limit"

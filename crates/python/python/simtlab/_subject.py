@@ -42,12 +42,12 @@ def subject(
     """What is studied, as the native half takes it."""
     if kernel is None:
         if isinstance(what, str) and "\n" in what:
-            raise LaunchError("with a program, name the kernel, a grid and a block")
+            raise LaunchError("a launch of a program takes a kernel, a grid and a block")
         if args or grid is not None or block is not None or shared or limits_of is not None:
             raise LaunchError("a launch file says grid, block, arguments and options itself; with a program, name the kernel, too")
         return launch_file(what)
     if grid is None or block is None:
-        raise LaunchError("a launch of a program takes a grid and a block")
+        raise LaunchError("a launch of a program takes a kernel, a grid and a block")
     launch = wanted(kernel, grid, block, Passed(args, None), shared)
     return load(what, [kernel], limits_of), launch
 
