@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # A suite of the size of a paper, run whole, killed and resumed, in shards, through Ray, Dask and (with --slurm, as root, where Debian's
 # slurm-wlm and munge are installed) as an array of jobs of Slurm. All tables have to be equal, and Parquet to CSV by value.
-# Arguments: --random N (100 random kernels), --slurm. SIMTLAB_PROFILE=debug builds it unoptimised.
+# Arguments: --random N (100 random kernels), --exclude PATTERN (launch files to leave out, from the repository's root), --slurm. SIMTLAB_PROFILE=debug builds it unoptimised.
 SIMTLAB_PROFILE=${SIMTLAB_PROFILE:-release}
 source "$(dirname "$0")/../common.sh"
 case $profile in debug) cargo_profile=dev selection=(--workspace --lib --bins) ;; *) cargo_profile=$profile selection=(--profile "$profile" -p simtlab -p simtlab-parquet) ;; esac
-random=100 slurm=
+random=100 slurm= excluded=()
 while [ $# -gt 0 ]; do
   case $1 in
     --random) random=$2; shift ;;
+    --exclude) excluded+=(--exclude "$2"); shift ;;
     --slurm) slurm=yes ;;
     *) echo "$0: unknown argument $1" >&2; exit 2 ;;
   esac
@@ -23,7 +24,7 @@ PATH=$environment/bin:$PATH MATURIN_PEP517_ARGS="--profile $cargo_profile --lock
 work=$target/clients/sweeps-rows
 rm -rf "$work"
 mkdir -p "$work"
-"$environment/bin/python" "$here/clients/sweeps/suite.py" "$work/suite" --random "$random"
+"$environment/bin/python" "$here/clients/sweeps/suite.py" "$work/suite" --random "$random" "${excluded[@]}"
 suite=$work/suite/suite.toml
 simtlab=$built/simtlab
 cd "$work"

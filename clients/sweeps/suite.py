@@ -1,6 +1,6 @@
 """Writes a suite of the size of a paper: the bundled launch files, kernels of other compilers, and random structured kernels.
 
-    suite.py FOLDER [--random N] [--seed S]
+    suite.py FOLDER [--random N] [--seed S] [--exclude PATTERN]...
 
 FOLDER gets `suite.toml` and `random/`. The same seed writes the same files.
 """
@@ -195,6 +195,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--random", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--exclude", action="append", default=[], help="launch files to leave out, from the repository's root")
     options = parser.parse_args()
     kernels = options.folder / "random"
     kernels.mkdir(parents=True, exist_ok=True)
@@ -202,7 +203,7 @@ def main():
         name = f"random{number:03}"
         (kernels / f"{name}.ptx").write_text(Kernel(options.seed * 1_000_003 + number).text())
         (kernels / f"{name}.toml").write_text(LAUNCH.format(name=name, threads=2 * THREADS, block=THREADS))
-    (options.folder / "suite.toml").write_text(SUITE.format(root=ROOT, exclude=""))
+    (options.folder / "suite.toml").write_text(SUITE.format(root=ROOT, exclude=", ".join(f'"{ROOT}/{pattern}"' for pattern in options.exclude)))
 
 
 main()

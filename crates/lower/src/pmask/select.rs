@@ -348,8 +348,9 @@ impl<'a> Select<'a> {
         if !self.options.lane_forms {
             // x4 = 2 x4 + bit, from the last lane to the first, all of them.
             // What lanes that are off hold must not reach the bits of others.
-            self.emit.bank(0);
+            // A row that makes place is stored by the lanes that are on alone.
             let bit = self.result_row(File::X, &[Source::Row(row)]);
+            self.emit.bank(0);
             self.emit.lane(format!("sltu x{bit}, x0, x{row}"), Some(Same), Some(Row));
             let row = bit;
             self.emit.windows(Some(Same), Some(Down));
