@@ -49,11 +49,11 @@ sweep_killed() {
     timeout --signal=KILL "$seconds" "$simtlab" sweep "$suite" --out "$folder" --resume "$@" 2>/dev/null || true
     echo "$folder: killed with $(wc -l < "$folder/rows.jsonl") rows"
   done
-  "$simtlab" sweep "$suite" --out "$folder" --resume "$@" 2>/dev/null
+  "$simtlab" sweep "$suite" --out "$folder" --resume "$@" >/dev/null 2>&1
 }
 
 start=$SECONDS
-"$simtlab" sweep "$suite" --out whole 2>/dev/null
+"$simtlab" sweep "$suite" --out whole >/dev/null 2>&1
 table whole
 rows=$(wc -l < whole/rows.jsonl)
 took=$((SECONDS - start))

@@ -101,7 +101,7 @@ fn options_do_not_matter_to_short_launches() {
     assert!(compared >= 60 || std::env::var_os("ONLY").is_some(), "{compared}");
 }
 
-/// This kernel has more live values than rows: a test without lane forms makes place for its own row.
+/// This kernel has more live values than rows: a test without lane forms makes place for a row.
 #[test]
 fn options_of_pmask_do_not_matter_where_rows_are_few() {
     let asked = |name: &str| name.contains("divergence/short_circuit");
