@@ -42,8 +42,11 @@ def descendants(pid):
 
 def kill_a_worker(executor):
     """Kills a process that runs tasks; returns whether there was one."""
-    mark = b"ray::" if executor == "ray" else b"multiprocessing"
-    workers = [pid for pid, command in descendants(os.getpid()) if mark in command and b"tracker" not in command and b"IDLE" not in command]
+    processes = descendants(os.getpid())
+    if executor == "ray":
+        workers = [pid for pid, command in processes if command.startswith(b"ray::_rows")]
+    else:
+        workers = [pid for pid, command in processes if b"multiprocessing.spawn" in command]
     if not workers:
         return False
     os.kill(workers[0], signal.SIGKILL)

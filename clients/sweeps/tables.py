@@ -27,7 +27,9 @@ def plain(value):
     """A value of any of the packages as Python's."""
     if value is None or value is pandas.NA or isinstance(value, float) and math.isnan(value):
         return None
-    return value.item() if hasattr(value, "item") else value
+    value = value.item() if hasattr(value, "item") else value
+    # CSV has an empty cell for an empty text, too.
+    return None if value == "" else value
 
 
 def main():
