@@ -11,5 +11,6 @@ export CURAND_ORIGINAL=$packages/curand/lib/libcurand.so.10
 export LD_LIBRARY_PATH=$packages/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for library in ${LIBRARIES:-cublas cublaslt curand cufft cusolver cusparse misuse}; do
   echo "$library"
-  on_device "$environment/bin/python" "$here/clients/libraries/$library.py" "$@"
+  # Accesses out of bounds are faults of misuse's calls: `exec` ends with 3 then, if the program itself ends well.
+  on_device "$environment/bin/python" "$here/clients/libraries/$library.py" "$@" || [ "$library $?" = 'misuse 3' ]
 done
