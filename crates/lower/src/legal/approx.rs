@@ -1,57 +1,17 @@
 //! The approximate functions of PTX, by the sequences that define them: operations on binary64,
-//! each rounded to nearest (`simt::arith::approx` says where they come from).
+//! each rounded to nearest (`simt::arith::approx` has their numbers, and says where they come from).
 //!
 //! What this stage emits are operations on 64-bit floats and integers: those of the machine, or
 //! those that later stages put in their place. Nothing branches; both sides of a condition are
 //! computed.
 
 use super::Target;
-use super::build::{Builder, word};
+use super::build::{Builder, replace_each, word};
 use ir::mods::{Cmp, Flag, Flags, Precision, Rounding};
 use ir::{Function, Inst, Op, Operand, Reg, RegTy, Ty};
+use simt::arith::approx::constants::{COS, EXP2, HALF_PI, LARGE, LOG2, ROUNDER, SIN, TWO_OVER_PI};
+use std::convert::Infallible;
 
-/// `1.5 * 2^52`: added and subtracted, it rounds to an integer, which lies in the low bits of the
-/// sum.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
-/// `(2^f - 1) / f`.
-const EXP2: [f64; 7] = [
-    0.693_147_180_581_564_4,
-    0.240_226_509_200_457_02,
-    0.055_504_107_276_379_853,
-    0.009_618_057_037_574_486,
-    0.001_333_366_940_476_343_8,
-    0.000_154_613_297_908_370_15,
-    0.000_015_252_732_376_357_992,
-];
-/// `log2((1 + s) / (1 - s)) / s` in `s^2`.
-const LOG2: [f64; 5] = [
-    2.885_390_081_790_086,
-    0.961_796_673_341_364_3,
-    0.577_083_585_035_826_8,
-    0.411_672_715_530_298_77,
-    0.340_730_159_995_573_96,
-];
-/// `(sin(r) / r - 1) / r^2` in `r^2`.
-const SIN: [f64; 4] = [
-    -0.166_666_666_416_166_4,
-    0.008_333_329_384_734_42,
-    -0.000_198_393_344_611_149_05,
-    0.000_002_718_307_887_847_802_7,
-];
-/// `(cos(r) - 1) / r^2` in `r^2`.
-const COS: [f64; 4] = [
-    -0.499_999_997_249_942_6,
-    0.041_666_623_311_036_24,
-    -0.001_388_676_336_248_402,
-    0.000_024_390_409_178_124_263,
-];
-/// From here on an angle needs the digits of `2/pi`.
-const LARGE: f64 = 131_072.0;
-/// `pi/2` rounded down to 29 digits, and the rest.
-const HALF_PI: (f64, f64) = (1.570_796_325_802_803, 9.920_935_796_805_404e-10);
-/// The digits of `2/pi` behind the point, after 64 zeros.
-const TWO_OVER_PI: [u64; 5] =
-    [0, 0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 /// All but the sign.
 const MAGNITUDE: u64 = u64::MAX >> 1;
 /// The lower word of a binary64.
@@ -60,23 +20,15 @@ const SMALLEST_NORMAL: u64 = 1 << 52;
 const NAN: u64 = MAGNITUDE;
 
 /// The function with sequences for its approximations that the target lacks.
-pub(super) fn approximations(mut function: Function, target: Target) -> Function {
-    let blocks = std::mem::take(&mut function.blocks);
+pub(super) fn approximations(function: Function, target: Target) -> Function {
     let mut builder = Builder::new(function);
-    let mut done = Vec::with_capacity(blocks.len());
-    for mut block in blocks {
-        for inst in std::mem::take(&mut block.insts) {
-            builder.stand_for(&inst);
-            if (target.has)(&inst) || builder.approximation(&inst).is_none() {
-                builder.keep(inst);
-            }
+    let Ok(()) = replace_each::<_, Infallible>(&mut builder, |builder, inst| {
+        if (target.has)(&inst) || builder.approximation(&inst).is_none() {
+            builder.keep(inst);
         }
-        block.insts = std::mem::take(&mut builder.insts);
-        done.push(block);
-    }
-    let mut function = builder.function;
-    function.blocks = done;
-    function
+        Ok(())
+    });
+    builder.function
 }
 
 fn bits(value: f64) -> Operand {

@@ -25,6 +25,29 @@ pub(super) fn constant(operand: Operand) -> Option<u32> {
     }
 }
 
+impl AsMut<Builder> for Builder {
+    fn as_mut(&mut self) -> &mut Builder {
+        self
+    }
+}
+
+/// Puts what `each` emits in the place of every instruction of the stage's function.
+pub(super) fn replace_each<S: AsMut<Builder>, E>(
+    stage: &mut S,
+    mut each: impl FnMut(&mut S, Inst) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut blocks = std::mem::take(&mut stage.as_mut().function.blocks);
+    for block in &mut blocks {
+        for inst in std::mem::take(&mut block.insts) {
+            stage.as_mut().stand_for(&inst);
+            each(stage, inst)?;
+        }
+        block.insts = std::mem::take(&mut stage.as_mut().insts);
+    }
+    stage.as_mut().function.blocks = blocks;
+    Ok(())
+}
+
 impl Builder {
     pub(super) fn new(function: Function) -> Self {
         Self { function, insts: Vec::new(), guard: None, loc: LocId(0) }

@@ -3,6 +3,7 @@
 //! Values go through words, in which the sequences of `half` compute; everything else stays.
 
 use super::Target;
+use super::build::{Builder, replace_each};
 use super::half::half;
 use super::words::Words;
 use crate::Missing;
@@ -11,34 +12,31 @@ use ir::{Function, Inst, Module, Op, Operand, Reg, RegTy, Ty};
 
 /// The function with sequences for the operations on numbers of 16 bits that the target lacks.
 pub(super) fn halves(
-    mut function: Function,
+    function: Function,
     module: &Module,
     target: Target,
 ) -> Result<Function, Missing> {
-    let blocks = std::mem::take(&mut function.blocks);
     let mut stage = Words::none(function, module);
-    let mut done = Vec::with_capacity(blocks.len());
-    for mut block in blocks {
-        for inst in std::mem::take(&mut block.insts) {
-            stage.builder.stand_for(&inst);
-            if computes_halves(&inst) && !(target.has)(&inst) {
-                stage.by_words(&inst)?;
-            } else {
-                stage.builder.keep(inst);
-            }
+    replace_each(&mut stage, |stage, inst| {
+        if computes_halves(&inst) && !(target.has)(&inst) {
+            return stage.by_words(&inst);
         }
-        block.insts = std::mem::take(&mut stage.builder.insts);
-        done.push(block);
-    }
-    let mut function = stage.builder.function;
-    function.blocks = done;
-    Ok(function)
+        stage.builder.keep(inst);
+        Ok(())
+    })?;
+    Ok(stage.builder.function)
 }
 
 fn computes_halves(inst: &Inst) -> bool {
     let is_half = |ty: Option<Ty>| ty.and_then(half).is_some();
     let moves = matches!(inst.op, Op::Mov | Op::Selp | Op::Pack | Op::Unpack);
     inst.op.info().class == Class::Compute && !moves && (is_half(inst.ty) || is_half(inst.ty2))
+}
+
+impl AsMut<Builder> for Words<'_> {
+    fn as_mut(&mut self) -> &mut Builder {
+        &mut self.builder
+    }
 }
 
 impl Words<'_> {

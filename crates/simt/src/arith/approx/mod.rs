@@ -31,7 +31,7 @@ mod reduction;
 /// The constants of the sequences, for engines that carry them out on vectors.
 pub mod constants {
     pub use super::kernels::{COS, EXP2, LOG2, ROUNDER, SIN};
-    pub use super::reduction::HALF_PI;
+    pub use super::reduction::{HALF_PI, LARGE, TWO_OVER_PI};
 }
 
 use super::env::{FpEnv, Rounding};

@@ -3,13 +3,13 @@
 use super::kernels::ROUNDER;
 
 /// From here on the product of the quarter count and the leading part of `pi/2` may not be exact.
-const LARGE: f64 = 131_072.0; // 2^17
+pub const LARGE: f64 = 131_072.0; // 2^17
 
 /// `pi/2` rounded down to 29 digits, and the rest (Cody and Waite).
 pub const HALF_PI: (f64, f64) = (1.570_796_325_802_803, 9.920_935_796_805_404e-10);
 
 /// The digits of `2/pi` behind the point, the highest first, after 64 zeros.
-const TWO_OVER_PI: [u64; 5] =
+pub const TWO_OVER_PI: [u64; 5] =
     [0, 0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 
 /// Splits a finite binary32 number `x` into `n * pi/2 + r` with `|r| <= pi/4` (but for rounding);
