@@ -45,8 +45,8 @@ pub(crate) fn compare(
         ("warp_sizes", variations.warp_sizes.as_deref()),
         ("order", variations.order.as_deref()),
     ];
-    let settings = |_: &[Span]| variations.settings();
-    subject.study(py, ("compare", &words), settings, |job, places, _| {
+    let settings = |_| variations.settings();
+    subject.study(py, ("compare", words), settings, |job, places, _| {
         compare_job(&job, &variations, places)
     })
 }
@@ -56,9 +56,12 @@ impl Variations {
         Settings { seed: self.seed, limit: self.limit, ..Settings::default() }
     }
 
-    fn plan(&self, job: &Job, places: &[Span]) -> Result<Plan, Diagnostic> {
+    fn plan(
+        &self,
+        job: &Job,
+        [mechanisms, warp_sizes, order]: [Span; 3],
+    ) -> Result<Plan, Diagnostic> {
         let machine = job.machine();
-        let &[mechanisms, warp_sizes, order] = places else { unreachable!("three words") };
         Ok(Plan {
             mechanisms: match &self.mechanisms {
                 Some(list) => machines::mechanisms_named(machine, list, mechanisms)?,
@@ -80,7 +83,7 @@ impl Variations {
     }
 }
 
-fn compare_job(job: &Job, variations: &Variations, places: &[Span]) -> Result<Compared, At> {
+fn compare_job(job: &Job, variations: &Variations, places: [Span; 3]) -> Result<Compared, At> {
     let plan = variations.plan(job, places)?;
     let mut signals = Signals::new();
     let compared = divergence::compare(job, &plan, &mut signals)?;

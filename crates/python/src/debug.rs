@@ -57,8 +57,7 @@ pub(crate) struct Debugging {
 }
 
 impl Debugging {
-    fn settings(&self, places: &[Span]) -> Settings {
-        let &[mechanism, warp_size] = places else { unreachable!("two words") };
+    fn settings(&self, [mechanism, warp_size]: [Span; 2]) -> Settings {
         let mechanism = self.mechanism.clone().map(|value| Located { value, span: mechanism });
         let warp_size = self.warp_size.map(|value| Located { value, span: warp_size });
         Settings { mechanism, warp_size, seed: self.seed, limit: self.limit, ..Settings::default() }
@@ -74,8 +73,8 @@ pub(crate) fn debug(
 ) -> PyResult<DebugSession> {
     let width = debugging.warp_size.map(|width| width.to_string());
     let words = [("mechanism", debugging.mechanism.as_deref()), ("warp_size", width.as_deref())];
-    let settings = |places: &[Span]| debugging.settings(places);
-    subject.study(py, ("debug", &words), settings, |job, _, sources| {
+    let settings = |places| debugging.settings(places);
+    subject.study(py, ("debug", words), settings, |job, _, sources| {
         Ok(DebugSession::begin(job, sources.clone(), debugging.memory))
     })
 }

@@ -35,8 +35,8 @@ pub(crate) fn explore(
 ) -> PyResult<Explored> {
     let words =
         [("mechanisms", exploring.mechanisms.as_deref()), ("order", exploring.order.as_deref())];
-    let settings = |_: &[Span]| exploring.settings();
-    subject.study(py, ("explore", &words), settings, |job, places, _| {
+    let settings = |_| exploring.settings();
+    subject.study(py, ("explore", words), settings, |job, places, _| {
         explore_job(job, &exploring, places)
     })
 }
@@ -47,8 +47,7 @@ impl Exploring {
     }
 }
 
-fn explore_job(mut job: Job, given: &Exploring, places: &[Span]) -> Result<Explored, At> {
-    let &[named, order] = places else { unreachable!("two words") };
+fn explore_job(mut job: Job, given: &Exploring, [named, order]: [Span; 2]) -> Result<Explored, At> {
     let mechanisms = match &given.mechanisms {
         Some(list) => machines::mechanisms_named(job.machine(), list, named)?,
         None => ::explore::default_mechanisms(&job),

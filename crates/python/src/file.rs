@@ -42,12 +42,11 @@ struct Ran {
 type Returned<'py> = (String, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
 
 impl Running {
-    fn settings(&self, places: &[Span]) -> Settings {
-        let place = |index: usize| places.get(index).copied().unwrap_or_default();
+    fn settings(&self, mechanism_at: Span, warp_size_at: Span) -> Settings {
         let mechanism = self.mechanism.clone();
         Settings {
-            mechanism: mechanism.map(|value| Located { value, span: place(0) }),
-            warp_size: self.warp_size.map(|value| Located { value, span: place(1) }),
+            mechanism: mechanism.map(|value| Located { value, span: mechanism_at }),
+            warp_size: self.warp_size.map(|value| Located { value, span: warp_size_at }),
             seed: self.seed,
             limit: self.limit,
             engine: if self.exact { Choice::Exact } else { Choice::Fast },
@@ -81,9 +80,9 @@ pub(crate) fn run_file<'py>(
         ("warp_size", width.as_deref()),
         ("check", running.check.as_deref()),
     ];
-    let settings = |places: &[Span]| running.settings(places);
-    let ran = subject.study(py, ("run", &words), settings, |job, places, sources| {
-        run(&job, &running, places[2], sources)
+    let settings = |[mechanism, warp_size, _]: [Span; 3]| running.settings(mechanism, warp_size);
+    let ran = subject.study(py, ("run", words), settings, |job, [.., check], sources| {
+        run(&job, &running, check, sources)
     })?;
     let buffers = ran.buffers.iter().map(|bytes| PyBytes::new(py, bytes)).collect();
     Ok((ran.json, PyBytes::new(py, &ran.output), buffers))

@@ -49,13 +49,16 @@ impl Conditions {
             ("warp_size", width.as_deref()),
             ("order", self.order.as_deref()),
         ];
-        let settings = |_: &[Span]| self.settings();
-        subject.study(py, (function, &words), settings, |job, places, _| {
-            let word = |index: usize| {
-                let value = words[index].1?.to_owned();
-                Some(Located { value, span: places[index] })
+        let settings = |_| self.settings();
+        subject.study(py, (function, words), settings, |job, places, _| {
+            let word =
+                |value: &Option<String>, span| value.clone().map(|value| Located { value, span });
+            let [mechanisms, warp, order] = places;
+            let placed = Placed {
+                mechanisms: word(&self.mechanisms, mechanisms),
+                warp_size: word(&width, warp),
+                order: word(&self.order, order),
             };
-            let placed = Placed { mechanisms: word(0), warp_size: word(1), order: word(2) };
             study(&job, &placed)
         })
     }

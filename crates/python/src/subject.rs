@@ -64,12 +64,12 @@ impl Subject<'_> {
     /// Prepares the job and passes it to `study` with the places of `words` in the call, in the
     /// same order. The call is written out under the name `function`; the interpreter lock is
     /// released.
-    pub(crate) fn study<T: Send>(
+    pub(crate) fn study<T: Send, const N: usize>(
         &self,
         py: Python<'_>,
-        (function, words): (&str, &[Word<'_>]),
-        settings: impl FnOnce(&[Span]) -> Settings + Send,
-        study: impl FnOnce(Job, &[Span], &SourceMap) -> Result<T, At> + Send,
+        (function, words): (&str, [Word<'_>; N]),
+        settings: impl FnOnce([Span; N]) -> Settings + Send,
+        study: impl FnOnce(Job, [Span; N], &SourceMap) -> Result<T, At> + Send,
     ) -> PyResult<T> {
         let known = match self {
             Self::Launch((program, wanted)) => Known::Launch(program, wanted),
@@ -81,11 +81,11 @@ impl Subject<'_> {
 }
 
 impl Known<'_> {
-    fn study<T>(
+    fn study<T, const N: usize>(
         self,
-        (function, words): (&str, &[Word<'_>]),
-        settings: impl FnOnce(&[Span]) -> Settings,
-        study: impl FnOnce(Job, &[Span], &SourceMap) -> Result<T, At>,
+        (function, words): (&str, [Word<'_>; N]),
+        settings: impl FnOnce([Span; N]) -> Settings,
+        study: impl FnOnce(Job, [Span; N], &SourceMap) -> Result<T, At>,
     ) -> Result<T, Trouble> {
         match self {
             Self::Launch(program, wanted) => {
@@ -95,10 +95,10 @@ impl Known<'_> {
                 let places = places(words, &mut call);
                 call.enter(&mut sources);
                 let done = parts.map_err(At::Findings).and_then(|(parts, kernel, specs)| {
-                    let settings = settings(&places);
+                    let settings = settings(places);
                     Job::prepare_loaded(parts, program.program.clone(), &settings)
                         .map_err(At::Findings)
-                        .and_then(|job| study(job, &places, &sources))
+                        .and_then(|job| study(job, places, &sources))
                         .map_err(|at| match at {
                             At::Findings(found) => At::Findings(in_python(&found, &kernel, &specs)),
                             other => other,
@@ -112,9 +112,9 @@ impl Known<'_> {
                 let places = places(words, &mut call);
                 call.enter(&mut sources);
                 let done = JobParts::from_launch_file(path, None, &mut sources)
-                    .and_then(|parts| Job::prepare(parts, &settings(&places), &mut sources))
+                    .and_then(|parts| Job::prepare(parts, &settings(places), &mut sources))
                     .map_err(At::Findings)
-                    .and_then(|job| study(job, &places, &sources));
+                    .and_then(|job| study(job, places, &sources));
                 done.map_err(|at| at.trouble(sources))
             }
         }
@@ -122,10 +122,9 @@ impl Known<'_> {
 }
 
 /// Writes the words into the call; a word that was not given has no place.
-fn places(words: &[Word<'_>], call: &mut Call) -> Vec<Span> {
-    let place = |&(name, value): &Word<'_>| match value {
+fn places<const N: usize>(words: [Word<'_>; N], call: &mut Call) -> [Span; N] {
+    words.map(|(name, value)| match value {
         Some(value) => call.option(name, value),
         None => Span::default(),
-    };
-    words.iter().map(place).collect()
+    })
 }

@@ -559,6 +559,15 @@ impl Tmux {
         })
     }
 
+    /// Waits until the screen contains a text.
+    fn wait_for(&self, text: &str) {
+        let start = Instant::now();
+        while !self.screen().contains(text) {
+            assert!(start.elapsed() < PATIENCE, "{text}:\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Waits until the screen is that of a file.
     fn expect(&self, name: &str) {
         let path = data(name);
@@ -622,21 +631,14 @@ fn a_program_is_attached_to_in_the_whole_terminal() {
         program.attach("");
         return eprint(b"NOT RUN: there is no tmux\n");
     };
-    let wait = |what: &str| {
-        let start = Instant::now();
-        while !tmux.screen().contains(what) {
-            assert!(start.elapsed() < PATIENCE, "{what}:\n{}", tmux.screen());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    };
-    wait("fill under ipdom | issue 0 | block 0 warp 0 lane 0");
+    tmux.wait_for("fill under ipdom | issue 0 | block 0 warp 0 lane 0");
     tmux.keys(&["Right", "Right", "Right", "Left", "Tab"]);
-    wait("fill under ipdom | issue 2 | block 0 warp 0 lane 1");
+    tmux.wait_for("fill under ipdom | issue 2 | block 0 warp 0 lane 1");
     tmux.keys(&["F3", "F5"]);
-    wait("the launch has ended");
-    wait("mechanism\u{2500}");
+    tmux.wait_for("the launch has ended");
+    tmux.wait_for("mechanism\u{2500}");
     tmux.keys(&["C-d"]);
-    wait("left");
+    tmux.wait_for("left");
     let (code, text) = program.end();
     assert_eq!(code, Some(0), "{text}");
 }
@@ -653,18 +655,11 @@ fn endless_kernels_are_interrupted_in_the_terminal() {
     let Some(tmux) = Tmux::start("endless", (100, 30), &command) else {
         return eprint(b"NOT RUN: there is no tmux\n");
     };
-    let wait = |what: &str| {
-        let start = Instant::now();
-        while !tmux.screen().contains(what) {
-            assert!(start.elapsed() < PATIENCE, "{what}:\n{}", tmux.screen());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    };
-    wait("issue 0");
+    tmux.wait_for("issue 0");
     tmux.keys(&["F5"]);
-    wait("runs; Esc interrupts");
+    tmux.wait_for("runs; Esc interrupts");
     tmux.keys(&["Escape"]);
-    wait(": interrupted");
+    tmux.wait_for(": interrupted");
 }
 
 #[test]
