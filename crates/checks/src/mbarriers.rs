@@ -224,7 +224,8 @@ impl Mbarriers {
 fn again(launch: &Launch, [pc, init]: [u64; 2], (thread, offset): (Thread, u64)) -> Finding {
     let (site, place) = (launch.shape.site_of(thread.cta, thread.index), launch.location(pc));
     let message = format!(
-        "{site} initialises the barrier at {offset:#x} of shared memory at {}, and it is one already",
+        "{site} initialises the barrier at {offset:#x} of shared memory at {}, and it is one \
+         already",
         place.describe()
     );
     let mut found = launch.finding(Kind::RepeatedInit, message, place);

@@ -315,8 +315,10 @@ kinds! {
     }
     RepeatedInit "repeated-init" Sync Error EXIT_FOUND {
         "A barrier in shared memory is initialised that is a barrier already."
-        cause "`mbarrier.init` of a barrier that is not invalidated is undefined: threads that wait for it, and bytes that it expects, are lost."
-        cure "Initialise a barrier once; if its memory is used for another, put `mbarrier.inval` and a barrier of the block between."
+        cause "`mbarrier.init` of a barrier that is not invalidated is undefined: threads that wait for it, and \
+               bytes that it expects, are lost."
+        cure "Initialise a barrier once; if its memory is used for another, put `mbarrier.inval` and a barrier of \
+              the block between."
         examples "checks/repeated-init.ptx" "checks/repeated-init-mended.ptx"
     }
     BarrierDeadlock "barrier-deadlock" Sync Error EXIT_FOUND {
