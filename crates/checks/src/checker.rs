@@ -20,7 +20,7 @@ use vm::{Asynchrony, Definedness, UndefinedMemory};
 use crate::race::{Hazard, LateAccess, Race, Races, RacingAccess};
 use crate::rendezvous::Rendezvous;
 
-/// Bytes after each shared variable that no access may touch where the check `memory` is asked for.
+/// Bytes between shared variables that no access may touch where the check `memory` is asked for.
 pub const GUARD: u64 = 256;
 
 /// Lanes of the architectural warp.
@@ -173,12 +173,16 @@ impl Checker {
 }
 
 impl Probe for Checker {
+    fn observes(&self) -> bool {
+        self.findings.checks.observes()
+    }
+
     fn guard(&self) -> u64 {
         if self.findings.checks.has(Check::Memory) { GUARD } else { 0 }
     }
 
     fn asynchrony(&self) -> Option<Asynchrony> {
-        Some(Asynchrony::Late)
+        self.observes().then_some(Asynchrony::Late)
     }
 
     fn begin(&mut self, launch: &LaunchStart<'_>) {

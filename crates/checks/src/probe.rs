@@ -130,7 +130,13 @@ pub trait Probe: EventSink {
     /// Called when a launch starts.
     fn begin(&mut self, _launch: &LaunchStart<'_>) {}
 
-    /// Returns the bytes after each shared variable that no access may touch.
+    /// Returns whether the probe receives events; an engine without events may run launches of one
+    /// that does not.
+    fn observes(&self) -> bool {
+        true
+    }
+
+    /// Returns the bytes between shared variables that no access may touch.
     fn guard(&self) -> u64 {
         0
     }
@@ -156,6 +162,10 @@ impl ProbePair<'_> {
 }
 
 impl Probe for ProbePair<'_> {
+    fn observes(&self) -> bool {
+        self.0.observes() || self.1.observes()
+    }
+
     fn guard(&self) -> u64 {
         self.0.guard().max(self.1.guard())
     }

@@ -207,6 +207,9 @@ pub fn may_run(state: &State<1>) -> Result<(), Declined> {
     if setup.warp_barriers {
         return Err(Declined::Launch("its barriers count warps"));
     }
+    if setup.shared.guards > 0 {
+        return Err(Declined::Launch("bytes between its shared variables are guarded"));
+    }
     if !setup.first_path {
         return Err(Declined::Launch("its policy is not `first`"));
     }

@@ -107,3 +107,82 @@ impl FindingLog {
         events
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Settings;
+    use crate::launch::{Failure, Report};
+    use crate::module::Module;
+    use engine::EngineUsed;
+
+    /// Kernels that store a word at an offset in shared memory that they are given: with one
+    /// variable, with two, and with a dynamic one behind another.
+    const TEXT: &str = "
+        .version 8.0 .target sm_80 .address_size 64
+        .extern .shared .align 16 .b8 tail[];
+        .visible .entry one(.param .u32 at) {
+            .reg .b32 %a, %s; .shared .align 16 .b32 words[4];
+            ld.param.u32 %a, [at];
+            mov.u32 %s, words;
+            add.u32 %s, %s, %a;
+            st.shared.u32 [%s], 7;
+            ret;
+        }
+        .visible .entry two(.param .u32 at) {
+            .reg .b32 %a, %s, %v; .shared .align 16 .b32 words[4], more[4];
+            ld.param.u32 %a, [at];
+            mov.u32 %s, words;
+            add.u32 %s, %s, %a;
+            st.shared.u32 [%s], 7;
+            mov.u32 %s, more;
+            ld.shared.u32 %v, [%s];
+            ret;
+        }
+        .visible .entry dynamic(.param .u32 at) {
+            .reg .b32 %a, %s, %v; .shared .align 16 .b32 words[4];
+            ld.param.u32 %a, [at];
+            mov.u32 %s, words;
+            add.u32 %s, %s, %a;
+            st.shared.u32 [%s], 7;
+            mov.u32 %s, tail;
+            ld.shared.u32 %v, [%s];
+            ret;
+        }";
+
+    /// Runs a kernel that stores at an offset, with bytes of dynamic shared memory.
+    fn store(checks: &str, kernel: &str, shared: u64, at: u32) -> Result<Report, Failure> {
+        let module = Module::load("t", TEXT).unwrap();
+        let checks = CheckSet::parse(checks).unwrap();
+        let mut context = Context::new(Settings { checks, ..Settings::default() });
+        let id = context.load(&module).unwrap();
+        let shape =
+            Shape { grid: [1; 3], block: [32, 1, 1], shared, cooperative: false, cluster: None };
+        context.launch(id, module.kernel(kernel).unwrap(), shape, &at.to_le_bytes())
+    }
+
+    #[track_caller]
+    fn assert_beyond(end: Result<Report, Failure>) {
+        let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
+        let is_of_words = stop.message.contains("words\" (16 bytes");
+        assert!(is_of_words && stop.message.contains("past the end"), "{}", stop.message);
+    }
+
+    #[test]
+    fn the_check_of_memory_takes_the_fast_engine() {
+        let report = store("memory", "one", 0, 12).unwrap();
+        assert!(matches!(report.ran, EngineUsed::Fast(_)), "{:?}", report.ran);
+        assert_beyond(store("memory", "one", 0, 16));
+    }
+
+    #[test]
+    fn bytes_between_shared_variables_are_guarded() {
+        for (kernel, shared) in [("two", 0), ("dynamic", 64)] {
+            let report = store("memory", kernel, shared, 12).unwrap();
+            assert!(matches!(report.ran, EngineUsed::Exact(Some(_))), "{kernel}: {:?}", report.ran);
+            assert_beyond(store("memory", kernel, shared, 16));
+            let report = store("api", kernel, shared, 16).unwrap();
+            assert!(matches!(report.ran, EngineUsed::Fast(_)), "{kernel}: {:?}", report.ran);
+        }
+    }
+}

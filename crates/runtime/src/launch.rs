@@ -216,8 +216,7 @@ impl Context {
                 guest.swap(&mut state);
                 let threads = HostThreads::up_to(self.settings.threads);
                 let Settings { mut engine, level, .. } = self.settings;
-                let observed = reporter.checker.is_some() || after.is_some();
-                if observed || self.settings.checks.has(Check::Memory) {
+                if reporter.checker.is_some() || after.is_some() {
                     engine = Choice::Exact;
                 }
                 let options = Options { engine, level, threads, detailed: false };

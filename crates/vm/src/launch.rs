@@ -90,8 +90,8 @@ pub struct Launch<const N: usize> {
     /// The address of the grid's workspace, which kernels read from `%envreg1` and `%envreg2`; 0
     /// for none.
     pub workspace: u64,
-    /// Bytes after each shared variable that no access may touch: 0, or a multiple of 16 where
-    /// accesses beyond a variable are to be found. The exact engine alone finds them.
+    /// Bytes between shared variables that no access may touch: 0, or a multiple of 16 where
+    /// accesses beyond a variable are to be found. The exact engine alone has such launches.
     pub guard: u64,
     /// Whether a refused access of memory reads zero or stores nothing, and is recorded
     /// ([`State::tolerated`]), instead of faulting. The exact engine alone does so; others decline.

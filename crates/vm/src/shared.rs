@@ -19,7 +19,7 @@ const USABLE: u64 = 288;
 pub struct SharedLayout {
     /// Bytes of the variables and the dynamic part, with those between them.
     pub own: u64,
-    /// Bytes after variables that belong to none: see `Launch::guard`.
+    /// Bytes between variables that belong to none: see `Launch::guard`.
     pub guards: u64,
     /// Bytes of the dynamic part.
     pub dynamic: u64,
@@ -92,25 +92,33 @@ impl Placed {
         used.sort_unstable();
         used.dedup();
         let too_large = |given| LaunchError::Shared { given, most: MAX_SHARED };
+        let most = launch.guard.saturating_mul(used.len() as u64).saturating_add(MAX_SHARED);
         let mut names = Vec::new();
         let (mut next, mut guards) = (0u64, 0u64);
+        let mut guarded = |end: u64| {
+            let guard = if end == 0 { 0 } else { launch.guard };
+            guards += guard;
+            end + guard
+        };
         for &index in used.iter().filter(|&&i| !module.vars[i as usize].dynamic) {
             let var = &module.vars[index as usize];
-            next = next.next_multiple_of(u64::from(var.align.max(1)));
+            next = guarded(next).next_multiple_of(u64::from(var.align.max(1)));
             vars[index as usize] = next;
             names.push(Symbol { name: var.name.as_str().into(), offset: next, len: var.size });
             next = next
                 .checked_add(var.size)
-                .filter(|&n| n <= MAX_SHARED + guards)
+                .filter(|&n| n <= most)
                 .ok_or_else(|| too_large(var.size))?;
-            next += launch.guard;
-            guards += launch.guard;
+        }
+        let len = launch.dynamic_shared;
+        // Nothing is behind the last variable of most kernels: accesses there leave the memory.
+        if len > 0 || reachable {
+            next = guarded(next);
         }
         let dynamic = used.iter().filter(|&&i| module.vars[i as usize].dynamic);
         let align =
             dynamic.clone().map(|&i| u64::from(module.vars[i as usize].align)).max().unwrap_or(16);
         let base = next.next_multiple_of(align.max(16));
-        let len = launch.dynamic_shared;
         for &index in dynamic {
             let var = &module.vars[index as usize];
             vars[index as usize] = base;

@@ -100,21 +100,8 @@ impl<'p> VmContext<'p> {
             let memory = memory.map_err(|error| general(error.to_string()))?;
             self.check_facts(program, Launch { memory, ..launch.clone() }, request)?;
         }
-        let mut launch = launch;
-        if let Some(probe) = monitor.probe() {
-            launch.guard = probe.guard();
-            launch.asynchrony = launch.asynchrony.or(probe.asynchrony());
-        }
-        let [grid, block] = [launch.grid, launch.block].map(|extents| extents.map(u64::from));
-        let shape = probe::Shape { grid, block, width: launch.width };
-        let state = vm::begin_bare(&program.program, launch);
-        let state = state.map_err(|error| self.problem(&error))?;
-        if let Some(probe) = monitor.probe() {
-            let places = program.places();
-            probe.begin(&LaunchStart { kernel: request.kernel, shape, places });
-        }
+        let mut state = self.begin(program, launch, request, monitor)?;
         let mut memory = std::mem::take(&mut self.memory);
-        let mut state = state;
         let mut stopped_by_user = false;
         let mut again = None;
         if let Some(client) = monitor.debugger() {
@@ -155,6 +142,33 @@ impl<'p> VmContext<'p> {
         let program = if retried { self.program } else { program };
         let programs = Programs { run: program, written: self.program };
         Ok(result(program, request, report::end(programs, end, request), totals))
+    }
+
+    /// Begins a launch as the monitor's probe wants it, and tells the probe. Memory is still to be
+    /// lent.
+    fn begin<const N: usize>(
+        &self,
+        program: &VmProgram,
+        mut launch: Launch<N>,
+        request: &LaunchRequest<'_>,
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<State<N>, LaunchProblem>
+    where
+        Start<N>: BuildMechanism<N>,
+    {
+        if let Some(probe) = monitor.probe() {
+            launch.guard = probe.guard();
+            launch.asynchrony = launch.asynchrony.or(probe.asynchrony());
+        }
+        let [grid, block] = [launch.grid, launch.block].map(|extents| extents.map(u64::from));
+        let shape = probe::Shape { grid, block, width: launch.width };
+        let state = vm::begin_bare(&program.program, launch);
+        let state = state.map_err(|error| self.problem(&error))?;
+        if let Some(probe) = monitor.probe() {
+            let places = program.places();
+            probe.begin(&LaunchStart { kernel: request.kernel, shape, places });
+        }
+        Ok(state)
     }
 
     /// The launch under another mechanism, for the debugger.
@@ -201,8 +215,7 @@ impl<'p> VmContext<'p> {
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let (launch, _) = self.prepare::<1>(request, MemoryMap::new())?;
-        let state = vm::begin_bare(&self.program.program, launch);
-        let state = state.map_err(|error| self.problem(&error))?;
+        let state = self.begin(self.program, launch, request, monitor)?;
         let (level, threads, detailed) = (request.level, request.threads, request.detailed);
         let options = engine::Options { engine: request.engine, level, threads, detailed };
         let (program, cache) = (&self.program.program, &self.program.cache);
@@ -466,7 +479,7 @@ impl Context for VmContext<'_> {
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let scheduled = monitor.attached().strategy.is_some();
-        let observed = monitor.probe().is_some()
+        let observed = monitor.probe().is_some_and(|probe| probe.observes())
             || monitor.debugger().is_some()
             || options::checks_facts(request.options);
         let exact = match request.engine {
