@@ -93,7 +93,7 @@ impl Checker {
             launch: Launch::default(),
             begun: 0,
             hang: None,
-            races: checks.has(Check::Race).then(Races::default),
+            races: checks.has(Check::Race).then(|| Races::new(checks.has(Check::Volatile))),
             rendezvous: checks.has(Check::Sync).then(Rendezvous::default),
             mbarriers: checks.has(Check::Sync).then(Mbarriers::default),
             products: checks.has(Check::Race).then(Products::default),
@@ -363,6 +363,8 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
     let (a, b) = (first.thread, second.thread);
     let (kind, order) = if let Some(kind) = protocol(race.hazard) {
         (kind, "")
+    } else if race.of_volatiles {
+        (Kind::RaceOfVolatiles, "")
     } else if race.equal_writes {
         (Kind::RaceOfEqualWrites, "")
     } else if a.cta != b.cta {

@@ -146,8 +146,7 @@ pub(crate) struct Exec {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Check all launches for defects, on the exact engine: race, init, sync, memory, api, leak, or
-    /// all
+    /// Check all launches for defects: race, init, sync, memory, api, leak, or all; or volatile
     #[arg(
         long,
         value_name = "CHECKS",
@@ -343,7 +342,7 @@ pub(crate) struct Run {
 #[derive(Debug, Default, Group)]
 #[command(next_help_heading = "Checks")]
 pub(crate) struct CheckOptions {
-    /// Check the launches for defects, on the exact engine: race, init, sync, memory, or all
+    /// Check the launches for defects: race, init, sync, memory, or all; or volatile
     #[arg(
         long,
         value_name = "CHECKS",

@@ -300,7 +300,7 @@ impl Case {
         file.debug.iter().map(answer).collect()
     }
 
-    /// Runs with all checks; returns what they find, ordered.
+    /// Runs with every check; returns what they find, ordered.
     fn check_entry(
         &self,
         file: &TestFile,
@@ -309,7 +309,7 @@ impl Case {
     ) -> Result<Vec<ExpectedFinding>, Diagnostics> {
         let ways = (Choice::Exact, None, HostThreads::up_to(1));
         let job = self.job(file, mechanism, size, ways)?;
-        let all = CheckSet::parse("all").unwrap_or_default();
+        let all = CheckSet::parse("all,volatile").unwrap_or_default();
         let mut checker = Checker::new(job.module_name(), all);
         let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut checker };
         let report = job.run(false, &mut monitor)?;

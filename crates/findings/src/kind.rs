@@ -18,6 +18,8 @@ pub enum Check {
     Memory,
     /// Accesses that nothing orders.
     Race,
+    /// Volatile accesses that nothing orders, which are no races by the memory model.
+    Volatile,
     /// Memory that is read before it is written.
     Init,
     /// Barriers and collectives that not all threads reach.
@@ -32,8 +34,16 @@ pub enum Check {
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 7] =
-        [Self::Memory, Self::Race, Self::Init, Self::Sync, Self::Api, Self::Leak, Self::Schedule];
+    pub const ALL: [Self; 8] = [
+        Self::Memory,
+        Self::Race,
+        Self::Volatile,
+        Self::Init,
+        Self::Sync,
+        Self::Api,
+        Self::Leak,
+        Self::Schedule,
+    ];
 
     /// Returns the name on the command line.
     #[must_use]
@@ -41,6 +51,7 @@ impl Check {
         match self {
             Self::Memory => "memory",
             Self::Race => "race",
+            Self::Volatile => "volatile",
             Self::Init => "init",
             Self::Sync => "sync",
             Self::Api => "api",
@@ -55,7 +66,8 @@ impl Check {
 pub struct CheckSet(u8);
 
 impl CheckSet {
-    /// Parses names with commas between them; `all` stands for every check.
+    /// Parses names with commas between them; `all` stands for every check but `volatile`, and
+    /// `volatile` for `race` as well.
     ///
     /// # Errors
     /// Returns a message that names the checks, if a name is none of them.
@@ -63,7 +75,8 @@ impl CheckSet {
         let mut set = Self::default();
         for name in text.split(',').map(str::trim) {
             if name == "all" {
-                Check::ALL.iter().for_each(|check| set.insert(*check));
+                let usual = Check::ALL.iter().filter(|check| **check != Check::Volatile);
+                usual.for_each(|check| set.insert(*check));
                 continue;
             }
             match Check::ALL.iter().find(|check| check.name() == name) {
@@ -76,6 +89,9 @@ impl CheckSet {
 
     fn insert(&mut self, check: Check) {
         self.0 |= 1 << check as u8;
+        if check == Check::Volatile {
+            self.insert(Check::Race);
+        }
     }
 
     /// Returns whether a check is in the set.
@@ -197,6 +213,14 @@ kinds! {
                write, or use its place for something else before."
         cure "Let one thread write, or make both writes atomic."
         examples "checks/race-of-equal-writes.ptx" "checks/race-of-equal-writes-mended.ptx"
+    }
+    RaceOfVolatiles "race-of-volatiles" Volatile Warning EXIT_FOUND {
+        "Two threads access the same bytes, at least one of them by a volatile access, and nothing orders them."
+        cause "Volatile accesses reach memory one by one, but order no others: a thread may read the value of before, and two \
+               that update a variable may lose an update. By the memory model it is no race; `all` leaves this check out, \
+               for flags that threads wait for are such accesses by intention."
+        cure "Put a barrier, `__syncwarp()` or a fence of the right scope between them, or make both atomic."
+        examples "checks/race-of-volatiles.ptx" "checks/race-of-volatiles-mended.ptx"
     }
     UnfinishedRead "unfinished-read" Race Error EXIT_FOUND {
         "A thread reads what an asynchronous operation writes, and has not waited for the operation."

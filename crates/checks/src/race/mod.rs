@@ -119,6 +119,8 @@ pub struct Race {
     pub count: u64,
     /// Whether both write, and always the same value.
     pub equal_writes: bool,
+    /// Whether it is none by the memory model, and volatile accesses are to be ordered.
+    pub of_volatiles: bool,
     /// What is wrong.
     pub hazard: Hazard,
 }
@@ -126,6 +128,8 @@ pub struct Race {
 /// The race detector.
 #[derive(Debug, Default)]
 pub struct Races {
+    /// Whether volatile accesses have to be ordered like weak ones.
+    follows_volatiles: bool,
     places: Arc<[Place]>,
     shape: Shape,
     threads: FxHashMap<Thread, ThreadClock>,
@@ -151,6 +155,13 @@ pub struct Races {
 }
 
 impl Races {
+    /// Returns a detector; with `follows_volatiles` it finds volatile accesses that nothing orders,
+    /// too.
+    #[must_use]
+    pub fn new(follows_volatiles: bool) -> Self {
+        Self { follows_volatiles, ..Self::default() }
+    }
+
     /// Returns the races, ordered by program counters.
     #[must_use]
     pub fn found(&self) -> Vec<Race> {
@@ -256,7 +267,9 @@ impl Races {
     ) {
         let common = old.bytes & now.bytes;
         let (first, second) = (self.racing(&old, common), self.racing(&now, common));
-        let race = Race { space, address, first, second, count, equal_writes, hazard };
+        let of_volatiles = old.is_morally_strong_to(&now);
+        let race =
+            Race { space, address, first, second, count, equal_writes, of_volatiles, hazard };
         self.found.insert(key, race);
     }
 
@@ -284,6 +297,9 @@ impl Races {
             proxy: false,
             kind: access.kind,
             strong: strong.then_some(access.scope),
+            volatile: self.follows_volatiles
+                && access.order == Order::Volatile
+                && access.kind != AccessKind::Atomic,
             bytes: 0,
             value: None,
         };
@@ -367,6 +383,7 @@ impl Races {
             proxy: !operation.generic,
             kind,
             strong: (kind == AccessKind::Atomic).then_some(Scope::Gpu),
+            volatile: false,
             bytes: 0,
             value: None,
         };

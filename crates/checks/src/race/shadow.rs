@@ -36,6 +36,8 @@ pub(super) struct Entry {
     pub(super) kind: AccessKind,
     /// The scope of a strong access; `None` for a weak one.
     pub(super) strong: Option<Scope>,
+    /// Whether it is volatile, and has to be ordered for that.
+    pub(super) volatile: bool,
     pub(super) bytes: u8,
     /// The bytes of the granule that it reads or writes, if they are known.
     pub(super) value: Option<u64>,
@@ -48,9 +50,13 @@ impl Entry {
         self.value.map(|value| (value & bits) >> (8 * (bytes.trailing_zeros() & 7)))
     }
 
-    /// Returns whether two accesses to common bytes need no order: both are strong, and each thread
-    /// is in the other's scope.
+    /// Returns whether two accesses to common bytes need no order.
     fn agrees(&self, other: &Self) -> bool {
+        !self.volatile && !other.volatile && self.is_morally_strong_to(other)
+    }
+
+    /// Returns whether both are strong, and each thread is in the other's scope.
+    pub(super) fn is_morally_strong_to(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (self.strong, other.strong) else { return false };
         self.thread.cta == other.thread.cta || (a != Scope::Cta && b != Scope::Cta)
     }
