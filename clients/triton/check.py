@@ -1,24 +1,11 @@
 """Triton against NumPy, without PyTorch: elementwise kernels, reductions, scans, atomics, matrix products, attention."""
 
-import ctypes
-
 import numpy as np
 import triton
 import triton.language as tl
 from checks import check, run
+from device import Tensor
 
-cuda = ctypes.CDLL("libcuda.so.1")
-
-
-def ok(status):
-    assert status == 0, status
-
-
-ok(cuda.cuInit(0))
-device, context = ctypes.c_int(), ctypes.c_void_p()
-ok(cuda.cuDeviceGet(ctypes.byref(device), 0))
-ok(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-ok(cuda.cuCtxSetCurrent(context))
 rng = np.random.default_rng(0)
 
 
@@ -30,28 +17,6 @@ def to_bfloat16(values):
 
 def from_bfloat16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-class Tensor:
-    """An array on the device: all that Triton asks of one is where it is and what its elements are."""
-
-    def __init__(self, host, dtype=None):
-        self.host = np.ascontiguousarray(host)
-        self.dtype = dtype or str(self.host.dtype)
-        self.shape = self.host.shape
-        self.pointer = ctypes.c_uint64()
-        ok(cuda.cuMemAlloc_v2(ctypes.byref(self.pointer), ctypes.c_size_t(self.host.nbytes)))
-        source = self.host.ctypes.data_as(ctypes.c_void_p)
-        ok(cuda.cuMemcpyHtoD_v2(self.pointer, source, ctypes.c_size_t(self.host.nbytes)))
-
-    def data_ptr(self):
-        return self.pointer.value
-
-    def numpy(self):
-        out = np.empty_like(self.host)
-        target = out.ctypes.data_as(ctypes.c_void_p)
-        ok(cuda.cuMemcpyDtoH_v2(target, self.pointer, ctypes.c_size_t(out.nbytes)))
-        return out
 
 
 def normal(*shape):
