@@ -10,6 +10,48 @@ use super::ops::{operand, result};
 use ir::mods::{BoolOp, Cmp, Flag, Flags};
 use ir::{Inst, Op, Operand, Ty};
 
+/// What sums with carries need of values of a width.
+pub(super) struct Sums<V> {
+    pub(super) add: fn(&mut Builder, V, V) -> V,
+    pub(super) not: fn(&mut Builder, V) -> V,
+    pub(super) mul: fn(&mut Builder, V, V) -> V,
+    /// The high half of a product, signed or not.
+    pub(super) mul_high: fn(&mut Builder, bool, V, V) -> V,
+    /// Whether one number is below another.
+    pub(super) below: fn(&mut Builder, V, V) -> Operand,
+    /// A predicate as 0 or 1.
+    pub(super) bit: fn(&mut Builder, Operand) -> V,
+}
+
+/// Words.
+const WORDS: Sums<Operand> = Sums {
+    add: |build, a, b| build.op(Op::Add, Ty::U32, &[a, b]),
+    not: Builder::not,
+    mul: Builder::mul,
+    mul_high: |build, signed, a, b| {
+        build.op(Op::MulHi, if signed { Ty::S32 } else { Ty::U32 }, &[a, b])
+    },
+    below: |build, a, b| build.compare(Cmp::Lo, Ty::U32, a, b),
+    bit: Builder::bit,
+};
+
+/// Registers of 64 bits.
+const CELLS: Sums<Operand> = Sums {
+    add: |build, a, b| build.wide(Op::Add, Ty::U64, &[a, b]),
+    not: |build, a| build.wide(Op::Not, Ty::B64, &[a]),
+    mul: |build, a, b| build.wide(Op::Mul, Ty::U64, &[a, b]),
+    mul_high: |build, signed, a, b| {
+        build.wide(Op::MulHi, if signed { Ty::S64 } else { Ty::U64 }, &[a, b])
+    },
+    below: |build, a, b| build.compare(Cmp::Lo, Ty::U64, a, b),
+    bit: |build, p| build.wide(Op::Selp, Ty::B64, &[Operand::Imm(1), Operand::Imm(0), p]),
+};
+
+/// The operand that is the carry of a sum.
+pub(super) fn carry_at(op: Op) -> usize {
+    if matches!(op, Op::MadCarry | Op::MadHiCarry) { 3 } else { 2 }
+}
+
 impl Builder {
     /// Emits the sequence for an operation on integers; `None` if there is none.
     pub(super) fn expand_integer(&mut self, inst: &Inst) -> Option<()> {
@@ -24,7 +66,8 @@ impl Builder {
                 self.logic(Op::And, &[a, b])
             }
             Op::AddCarry | Op::SubCarry | Op::MadCarry | Op::MadHiCarry if ty.bits() == 64 => {
-                return self.with_carry_wide(inst, ty, [a, b, c]);
+                self.with_carry_wide(inst, [a, b, c]);
+                return Some(());
             }
             _ if !matches!(ty, Ty::U32 | Ty::S32 | Ty::B32) => return None,
             _ if !inst.mods.flags.is_subset(kept) => return None,
@@ -39,7 +82,8 @@ impl Builder {
             }
             Op::Mul24 | Op::Mad24 | Op::Mul24Hi | Op::Mad24Hi => self.product24(inst, a, b, c),
             Op::AddCarry | Op::SubCarry | Op::MadCarry | Op::MadHiCarry => {
-                return self.with_carry(inst, ty, [a, b, c]);
+                self.with_carry(inst, [a, b, c]);
+                return Some(());
             }
             Op::Sad => {
                 let (x, y) = (self.sub(a, b), self.sub(b, a));
@@ -150,46 +194,45 @@ impl Builder {
         }
     }
 
-    /// A sum with a carry in and out.
-    fn with_carry(&mut self, inst: &Inst, ty: Ty, [a, b, c]: [Operand; 3]) -> Option<()> {
-        let (a, b, carry) = match inst.op {
-            Op::AddCarry => (a, b, c),
-            Op::SubCarry => (a, self.not(b), c),
-            Op::MadCarry => (self.mul(a, b), c, operand(inst, 3)),
-            _ => (self.op(Op::MulHi, ty, &[a, b]), c, operand(inst, 3)),
-        };
-        let sum = self.op(Op::Add, Ty::U32, &[a, b]);
-        let first = self.compare(Cmp::Lo, Ty::U32, sum, b);
-        let carry = self.bit(carry);
-        let whole = self.op(Op::Add, Ty::U32, &[sum, carry]);
-        let second = self.compare(Cmp::Lo, Ty::U32, whole, sum);
-        let out = self.logic(Op::Or, &[first, second]);
-        self.put(result(inst, 0), whole);
+    fn with_carry(&mut self, inst: &Inst, operands: [Operand; 3]) {
+        let carry = operand(inst, carry_at(inst.op));
+        let (sum, out) = self.sum_with_carry(inst, operands, carry, &WORDS);
+        self.put(result(inst, 0), sum);
         self.put(result(inst, 1), out);
-        Some(())
     }
 
     /// The same on registers of 64 bits.
-    fn with_carry_wide(&mut self, inst: &Inst, ty: Ty, [a, b, c]: [Operand; 3]) -> Option<()> {
-        let (a, b, carry) = match inst.op {
-            Op::AddCarry => (a, b, c),
-            Op::SubCarry => (a, self.wide(Op::Not, Ty::B64, &[b]), c),
-            Op::MadCarry => (self.wide(Op::Mul, Ty::U64, &[a, b]), c, operand(inst, 3)),
-            _ => (self.wide(Op::MulHi, ty, &[a, b]), c, operand(inst, 3)),
-        };
-        let sum = self.wide(Op::Add, Ty::U64, &[a, b]);
-        let first = self.compare(Cmp::Lo, Ty::U64, sum, b);
-        let (one, zero) = (Operand::Imm(1), Operand::Imm(0));
-        let carry = self.wide(Op::Selp, Ty::B64, &[one, zero, carry]);
-        let whole = self.wide(Op::Add, Ty::U64, &[sum, carry]);
-        let second = self.compare(Cmp::Lo, Ty::U64, whole, sum);
-        let out = self.logic(Op::Or, &[first, second]);
+    fn with_carry_wide(&mut self, inst: &Inst, operands: [Operand; 3]) {
+        let carry = operand(inst, carry_at(inst.op));
+        let (sum, out) = self.sum_with_carry(inst, operands, carry, &CELLS);
         if let Some(to) = result(inst, 0) {
-            let mov = Inst::new(Op::Mov).ty(Ty::B64).operand(whole);
+            let mov = Inst::new(Op::Mov).ty(Ty::B64).operand(sum);
             self.emit(mov.result(ir::Reg::Lane(to)));
         }
         self.put(result(inst, 1), out);
-        Some(())
+    }
+
+    /// The sum of an operation with a carry in, and its carry out.
+    pub(super) fn sum_with_carry<V: Copy>(
+        &mut self,
+        inst: &Inst,
+        [a, b, c]: [V; 3],
+        carry: Operand,
+        on: &Sums<V>,
+    ) -> (V, Operand) {
+        let signed = inst.ty.is_some_and(Ty::is_signed);
+        let (a, b) = match inst.op {
+            Op::AddCarry => (a, b),
+            Op::SubCarry => (a, (on.not)(self, b)),
+            Op::MadCarry => ((on.mul)(self, a, b), c),
+            _ => ((on.mul_high)(self, signed, a, b), c),
+        };
+        let sum = (on.add)(self, a, b);
+        let first = (on.below)(self, sum, b);
+        let carry = (on.bit)(self, carry);
+        let whole = (on.add)(self, sum, carry);
+        let second = (on.below)(self, whole, sum);
+        (whole, self.logic(Op::Or, &[first, second]))
     }
 
     /// By a divisor of 2^31 or more the quotient is 0 or 1; else half of the dividend is divided.

@@ -4,11 +4,22 @@
 //! IR's rule that an amount beyond the width gives zero (or the sign).
 
 use super::build::{Builder, constant, word};
+use super::integer::Sums;
 use ir::mods::Cmp;
 use ir::{Op, Operand, Ty};
 
 /// The low and the high word.
 pub(super) type Pair = [Operand; 2];
+
+/// Sums of pairs with carries.
+pub(super) const PAIRS: Sums<Pair> = Sums {
+    add: Builder::add_pair,
+    not: |build, a| build.both(a, Builder::not),
+    mul: Builder::mul_pair,
+    mul_high: Builder::mul_high_pair,
+    below: |build, a, b| build.compare_pair(Cmp::Lo, false, a, b),
+    bit: |build, p| [build.bit(p), word(0)],
+};
 
 impl Builder {
     pub(super) fn add_pair(&mut self, a: Pair, b: Pair) -> Pair {
