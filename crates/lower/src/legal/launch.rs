@@ -19,14 +19,15 @@ use super::build::{Builder, word};
 use super::flow::Flow;
 use super::gather::GATHERED;
 use super::inline::inline;
+use super::spin;
 use super::words::missing;
 use crate::Missing;
 use ir::mods::{Barrier, Space};
 use ir::module::{Var, VarId};
 use ir::op::Class;
 use ir::{
-    FuncId, Function, Guard, Inst, LaneReg, LocId, Module, Op, Operand, Reg, RegTy, Sreg, Symbol,
-    Term, TermKind, Ty,
+    BlockId, FuncId, Function, Guard, Inst, LaneReg, LocId, Module, Op, Operand, Reg, RegTy, Sreg,
+    Symbol, Term, TermKind, Ty,
 };
 use rustc_hash::FxHashMap;
 
@@ -91,6 +92,13 @@ pub struct Layout {
     pub collectives: bool,
 }
 
+impl Layout {
+    /// Blocks of a launch that have memory of their own.
+    pub(crate) fn slots(&self, launch: &Launch) -> u32 {
+        launch.blocks().checked_next_power_of_two().map_or(self.blocks, |n| n.min(self.blocks))
+    }
+}
+
 /// Rewrites a kernel for a launch; the module gains the variables that it needs.
 pub(super) fn launched(
     module: &mut Module,
@@ -101,12 +109,22 @@ pub(super) fn launched(
 ) -> Result<(), Missing> {
     let source = inline(module, kernel)?;
     let mut stage = Stage::new(&source, module, target, *launch, layout)?;
+    // Where warps run in turns, one that waits for what others store lets them have theirs.
+    let waits = match layout.turns && stage.groups() > 1 {
+        true => spin::waits(&source),
+        false => FxHashMap::default(),
+    };
     for (index, block) in (0u32..).zip(&source.blocks) {
-        stage.flow.place(super::flow::Label(ir::BlockId(index)));
+        stage.flow.place(super::flow::Label(BlockId(index)));
         stage.flow.name(&block.name);
         for inst in &block.insts {
             stage.builder.stand_for(inst);
             stage.inst(inst)?;
+        }
+        if let Some(&guard) = waits.get(&BlockId(index)) {
+            let mut sleep = Inst::new(Op::Nanosleep).operand(word(0));
+            (sleep.guard, sleep.loc) = (guard, block.term.loc);
+            stage.builder.keep(sleep);
         }
         stage.finish_block(&block.term);
     }
@@ -517,7 +535,7 @@ impl<'a> Stage<'a> {
 
     /// Blocks of the launch that have memory of their own.
     pub(super) fn slots(&self) -> u32 {
-        self.layout.blocks.min(self.launch.blocks().next_power_of_two())
+        self.layout.slots(&self.launch)
     }
 
     fn part(&mut self, region: Operand, number: Value, bytes: u32) -> Operand {

@@ -34,6 +34,7 @@ mod ops;
 mod pairs;
 mod spaces;
 mod special;
+mod spin;
 mod usual;
 mod words;
 

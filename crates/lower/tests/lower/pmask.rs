@@ -407,6 +407,51 @@ join:
     }
 }
 
+/// All threads wait for a number that the last one makes, which is of another warp mostly.
+#[test]
+fn warps_that_wait_for_what_others_store_give_way() {
+    let reads = [
+        "ld.acquire.gpu.global.u32 [%base + 128]",
+        "ld.volatile.global.u32 [%base + 128]",
+        "atom.or.global.b32 [%base + 128], 0",
+    ];
+    for read in reads {
+        let text = format!(
+            "kernel @k(out: u64 global) {{
+  reg %tid, %v: b32
+  reg %base, %at, %wide: b64
+  reg %p: pred
+start:
+  %base = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %base, %wide
+  %p = setp.eq.u32 %tid, 15
+  @%p br produce
+wait:
+  %v = {read}
+  %p = setp.eq.u32 %v, 0
+  @%p br wait
+over:
+  br use
+produce:
+  st.global.u32 [%base + 132], 42
+  st.release.gpu.global.u32 [%base + 128], 1
+use:
+  %v = ld.global.u32 [%base + 132]
+  st.global.u32 [%at], %v
+  ret
+}}
+"
+        );
+        let launch = Launch { grid: [1; 3], block: [16, 1, 1], shared: 0 };
+        for options in options() {
+            let words = stored(&verified(&text), options, &launch, 144);
+            assert_eq!(words[..16], [42; 16], "{read} {options:?}");
+        }
+    }
+}
+
 #[test]
 fn registers_that_nothing_has_written_are_zero() {
     // The value goes to the frame, which the next warp has, too.
