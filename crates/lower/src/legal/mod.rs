@@ -24,7 +24,6 @@ mod float;
 mod flow;
 mod gather;
 mod half;
-mod half_wide;
 mod inline;
 mod integer;
 mod lanes;
@@ -36,6 +35,7 @@ mod spaces;
 mod special;
 mod spin;
 mod usual;
+mod wide_floats;
 mod words;
 
 pub use launch::{LANES, Launch, Layout};
@@ -97,7 +97,7 @@ pub fn legalise_wide_for(
     }
     let legal = rewrite(&verified(alone)?, kernel, |function| {
         let function = approx::approximations(function.clone(), target);
-        ops::legal(half_wide::halves(function, module, target)?, target)
+        ops::legal(wide_floats::floats(function, module, target)?, target)
     })?;
     Ok((legal, launch))
 }

@@ -8,7 +8,8 @@
 
 use super::build::{Builder, word};
 use super::half::half;
-use super::pairs::Pair;
+use super::integer::carry_at;
+use super::pairs::{PAIRS, Pair};
 use crate::Missing;
 use ir::mods::{BoolOp, Flag, Space};
 use ir::module::Signature;
@@ -87,6 +88,18 @@ impl<'a> Words<'a> {
     pub(super) fn none(function: Function, module: &'a Module) -> Self {
         let high = FxHashMap::default();
         Self { builder: Builder::new(function), before: Vec::new(), high, module }
+    }
+
+    /// A new register that is the low word of a pair.
+    pub(super) fn new_pair(&mut self) -> LaneReg {
+        let (low, high) = (self.builder.temp(), self.builder.temp());
+        self.high.insert(low, high);
+        low
+    }
+
+    /// The register of the high word of a pair; of a word alone, it is that word's.
+    pub(super) fn high_word(&self, low: LaneReg) -> LaneReg {
+        self.high.get(&low).copied().unwrap_or(low)
     }
 
     fn inst(&mut self, inst: &Inst) -> Result<(), Missing> {
@@ -259,7 +272,7 @@ impl<'a> Words<'a> {
         let value = match inst.op {
             Op::Mov => a,
             Op::AddCarry | Op::SubCarry | Op::MadCarry | Op::MadHiCarry => {
-                self.with_carry_pair(inst, signed);
+                self.with_carry_pair(inst);
                 return Ok(());
             }
             Op::Add => build.add_pair(a, b),
@@ -330,24 +343,11 @@ impl<'a> Words<'a> {
     }
 
     /// A sum with a carry in and out.
-    fn with_carry_pair(&mut self, inst: &Inst, signed: bool) {
-        let (mut a, mut b) = (self.pair(inst, 0), self.pair(inst, 1));
-        let last = if matches!(inst.op, Op::MadCarry | Op::MadHiCarry) { 3 } else { 2 };
-        let (c, carry) = (self.pair(inst, 2), self.low(inst, last));
-        let build = &mut self.builder;
-        match inst.op {
-            Op::SubCarry => b = build.both(b, Builder::not),
-            Op::MadCarry => (a, b) = (build.mul_pair(a, b), c),
-            Op::MadHiCarry => (a, b) = (build.mul_high_pair(signed, a, b), c),
-            _ => {}
-        }
-        let sum = build.add_pair(a, b);
-        let first = build.compare_pair(ir::mods::Cmp::Lo, false, sum, b);
-        let carry = build.bit(carry);
-        let whole = build.add_pair(sum, [carry, word(0)]);
-        let second = build.compare_pair(ir::mods::Cmp::Lo, false, whole, sum);
-        let out = build.logic(Op::Or, &[first, second]);
-        self.put(inst, whole);
+    fn with_carry_pair(&mut self, inst: &Inst) {
+        let operands = [self.pair(inst, 0), self.pair(inst, 1), self.pair(inst, 2)];
+        let carry = self.low(inst, carry_at(inst.op));
+        let (sum, out) = self.builder.sum_with_carry(inst, operands, carry, &PAIRS);
+        self.put(inst, sum);
         self.builder.put(Self::result(inst, 1), out);
     }
 

@@ -11,7 +11,7 @@ use ir::op::{Arity, Class, OPS, OpInfo};
 use ir::testing::Rng;
 use ir::{FuncId, Inst, LaneReg, Op, Operand, Reg, RegTy, Sreg, Ty, VerifiedModule};
 use isa as _;
-use lower::legal::{Target, legalise};
+use lower::legal::{Layout, Target, legalise, legalise_wide_for};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, Permission};
 use simt::observe::{Blind, Space};
@@ -364,10 +364,10 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn compare(&mut self, inst: &Inst, shape: &Shape, target: Target, rng: &mut Rng) {
+    fn compare(&mut self, inst: &Inst, shape: &Shape, legal: Legal<'_>, rng: &mut Rng) {
         let Some(module) = kernel(inst, shape, rng) else { return };
         let (op, ty) = (inst.op.name(), inst.ty.map_or("", Ty::name));
-        let legal = match legalise(&module, FuncId(0), target) {
+        let legal = match legal(&module) {
             Ok(legal) => legal,
             Err(missing) if missing.what.starts_with("valid form") => {
                 self.wrong.push(format!("{missing}\n{}", ir::text::print(&module)));
@@ -406,10 +406,19 @@ impl Outcome {
 }
 
 fn check(target: Target, only: impl Fn(&OpInfo) -> bool) -> Outcome {
+    let legal = |module: &VerifiedModule| legalise(module, FuncId(0), target);
+    check_each(&legal, |inst| only(inst.op.info()))
+}
+
+/// What makes a kernel legal.
+type Legal<'a> = &'a dyn Fn(&VerifiedModule) -> Result<VerifiedModule, lower::Missing>;
+
+/// Checks each form of the instructions that are asked for.
+fn check_each(legal: Legal<'_>, only: impl Fn(&Inst) -> bool) -> Outcome {
     let mut outcome = Outcome::default();
     let mut rng = Rng::new(1);
-    for row in OPS.iter().filter(|row| row.class == Class::Compute && only(row)) {
-        for inst in instructions(row) {
+    for row in OPS.iter().filter(|row| row.class == Class::Compute) {
+        for inst in instructions(row).into_iter().filter(&only) {
             for optional in [true, false] {
                 let many = match (inst.ty, inst.ty2) {
                     (Some(ty), Some(part)) => (ty.bits() / part.bits().max(1)) as usize,
@@ -418,11 +427,11 @@ fn check(target: Target, only: impl Fn(&OpInfo) -> bool) -> Outcome {
                 let shape = Shape { optional, constant: false, guarded: false, alias: false, many };
                 let plain = inst.mods.flags == Flags::NONE && inst.mods.rounding.is_none();
                 if plain || rng.one_in(2) {
-                    outcome.compare(&inst, &shape, target, &mut rng);
+                    outcome.compare(&inst, &shape, legal, &mut rng);
                 }
                 let shape = Shape { constant: true, guarded: true, alias: true, ..shape };
                 if plain || rng.one_in(2) {
-                    outcome.compare(&inst, &shape, target, &mut rng);
+                    outcome.compare(&inst, &shape, legal, &mut rng);
                 }
             }
         }
@@ -444,6 +453,30 @@ fn sequences_give_what_instructions_give() {
     }
     outcome.expect_none_wrong();
     assert!(!only.is_empty() || outcome.compared > 1000, "{}", outcome.compared);
+}
+
+/// Roundings of binary64 that LinxISA, whose registers have 64 bits, does not have.
+#[test]
+fn doubles_in_registers_of_64_bits_are_rounded_in_every_direction() {
+    let launch = lower::legal::Launch { grid: [1; 3], block: [THREADS, 1, 1], shared: 0 };
+    let layout = Layout { blocks: 1, bytes: 1 << 20, lanes: 1, turns: false, collectives: true };
+    let legal = |module: &VerifiedModule| {
+        let made = legalise_wide_for(module, FuncId(0), lower::linx::TARGET, launch, layout);
+        made.map(|(module, _)| module)
+    };
+    let only = |inst: &Inst| {
+        let double = inst.ty == Some(Ty::F64) || inst.ty2 == Some(Ty::F64);
+        double && inst.mods.rounding.is_some() && inst.mods.flags == Flags::NONE
+    };
+    let outcome = check_each(&legal, only);
+    outcome.expect_none_wrong();
+    for op in ["add", "sub", "mul", "fma", "div", "rcp", "sqrt", "cvt"] {
+        assert!(outcome.taken[op].contains("f64"), "{op}");
+        let refused = outcome.refused.get(op).is_some_and(|types| types.contains("f64"));
+        // Numbers of 16 bits have one rounding.
+        assert!(!refused || op == "cvt", "{op}");
+    }
+    assert!(outcome.compared > 100, "{}", outcome.compared);
 }
 
 #[test]

@@ -116,6 +116,21 @@ fn shifts_by_any_amount() {
 }
 
 #[test]
+fn doubles_are_rounded_in_every_direction() {
+    for mode in ["rz", "rm", "rp"] {
+        let body = format!(
+            "  %u = cvt.f64.s32.rn %h\n  %v = mul.f64.{mode} %u, 0x3fb999999999999a\n  \
+             %u = div.f64.{mode} %v, 0xc008000000000000\n  \
+             %v = fma.f64.{mode} %u, %v, 0x3ff0000000000001\n  %v = add.f64.{mode} %v, %u\n  \
+             %u = abs.f64 %u\n  %u = sqrt.f64.{mode} %u\n  %v = sub.f64.{mode} %v, %u\n  \
+             %x = cvt.f32.f64.{mode} %v\n  %y = cvt.s32.f64.rmi %v\n  %n = cvt.u32.u64 %v\n  \
+             %h = mad.u32 %x, 31, %n\n  %h = mad.u32 %h, 31, %y\n  st.global.u32 [%at], %h\n"
+        );
+        check(&kernel(&body));
+    }
+}
+
+#[test]
 fn straight_code_of_launches() {
     launched_straight().iter().for_each(|text| check(text));
 }
