@@ -84,6 +84,8 @@ pub struct Request<'a> {
 pub struct Lowered {
     /// Text for the machine's assembler.
     pub text: String,
+    /// Whether its one parameter is the address of the kernel's parameter block.
+    pub block: bool,
     /// What it takes, by name: instructions, registers, spills.
     pub figures: Vec<(&'static str, u64)>,
 }
@@ -161,7 +163,7 @@ const PMASK: Backend = Backend {
             ("bytes of a warp's frame", made.frame.into()),
             ("saved masks", made.masks as u64),
         ];
-        Ok(Lowered { text: made.text(), figures })
+        Ok(Lowered { text: made.text(), block: false, figures })
     },
 };
 
@@ -197,7 +199,7 @@ const LINX: Backend = Backend {
             ("stores to the frame", made.stores.into()),
             ("loads from the frame", made.reloads.into()),
         ];
-        Ok(Lowered { text: made.text, figures })
+        Ok(Lowered { text: made.text, block: made.block, figures })
     },
 };
 
@@ -227,10 +229,11 @@ const PRF: Backend = Backend {
             ("instructions", made.instructions as u64),
             ("general registers", made.registers.into()),
             ("registers spilled", made.spilled.into()),
+            ("words of a lane in memory", made.words.into()),
             ("predicate registers", about.registers.into()),
             ("predicates spilled", about.spilled.into()),
         ];
-        Ok(Lowered { text: made.text, figures })
+        Ok(Lowered { text: made.text, block: false, figures })
     },
 };
 

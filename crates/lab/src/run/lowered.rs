@@ -12,9 +12,14 @@ use super::job::{Job, Result};
 use super::prepare::one;
 use super::report::FinalBuffer;
 
-/// The one parameter of a program that takes the address of the source's parameter block, because
-/// there are more parameters than registers, or larger ones.
-const BLOCK: &str = "parameters";
+/// A program of another machine, in the place of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoweredProgram {
+    /// Text for the machine's assembler.
+    pub text: String,
+    /// Whether its one parameter is the address of the kernel's parameter block.
+    pub block: bool,
+}
 
 /// What a machine made of the programs of a job's launches.
 #[derive(Clone, Debug)]
@@ -42,7 +47,7 @@ impl Job {
     pub fn run_lowered(
         &self,
         machine: &'static Isa,
-        programs: &[String],
+        programs: &[LoweredProgram],
         (width, limit): (Option<u64>, Option<u64>),
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LoweredRun> {
@@ -50,12 +55,12 @@ impl Job {
             self.inputs().map(|(name, array)| (name.to_owned(), array.clone())).collect();
         let mut launches = Vec::with_capacity(programs.len());
         // Launches of one size have one program.
-        let mut loaded: Vec<(&String, Box<dyn Program>)> = Vec::new();
-        for (text, (source, launch)) in programs.iter().zip(&self.launches) {
-            let at = match loaded.iter().position(|(known, _)| *known == text) {
+        let mut loaded: Vec<(&str, Box<dyn Program>)> = Vec::new();
+        for (lowered, (source, launch)) in programs.iter().zip(&self.launches) {
+            let at = match loaded.iter().position(|(known, _)| *known == lowered.text) {
                 Some(at) => at,
                 None => {
-                    loaded.push((text, load(machine, text)?));
+                    loaded.push((&lowered.text, load(machine, &lowered.text)?));
                     loaded.len() - 1
                 }
             };
@@ -77,14 +82,12 @@ impl Job {
                 })
             };
             let given = bind(source, &launch.args, Some(launch.args_span), &mut address)?;
-            let params = match kernel.params.as_slice() {
-                // The program has the parameters in memory.
-                [only] if only.name == BLOCK && in_memory(source) => {
-                    let address = context.allocate(BLOCK, &given);
-                    let address = address.map_err(|reason| no_room(BLOCK, &reason))?;
-                    address.to_le_bytes().to_vec()
-                }
-                _ => arguments(source, kernel, &given)?,
+            let params = if lowered.block {
+                let address = context.allocate("parameters", &given);
+                let address = address.map_err(|reason| no_room("parameters", &reason))?;
+                address.to_le_bytes().to_vec()
+            } else {
+                arguments(source, kernel, &given)?
             };
             // A lowered kernel numbers threads and CTAs over all dimensions.
             let extents = |given: Option<[u64; 3]>| match machine.has_grid {
@@ -143,11 +146,6 @@ impl Job {
             (kernel.name.as_str(), grid, block, launch.shared.as_ref().map_or(0, |s| s.value))
         })
     }
-}
-
-/// Whether parameters do not go into registers one by one.
-fn in_memory(source: &KernelInfo) -> bool {
-    source.params.len() > 8 || source.params.iter().any(|param| param.size > 8)
 }
 
 /// The parameter block of a lowered kernel: its parameters are those of its source in order, or

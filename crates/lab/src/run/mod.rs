@@ -20,7 +20,7 @@ mod warnings;
 
 pub use bound_launch::BoundLaunch;
 pub use job::{Job, Settings, UNSUPPORTED};
-pub use lowered::LoweredRun;
+pub use lowered::{LoweredProgram, LoweredRun};
 pub use memory::{MemoryContents, MemoryRequest};
 pub use prepare::{JobParts, load_program, wanted};
 pub use report::{CheckOutcome, FinalBuffer, Report, Verdict};

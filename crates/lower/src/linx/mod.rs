@@ -41,7 +41,6 @@ use layout::Layout;
 use rustc_hash::{FxHashMap, FxHashSet};
 use select::Select;
 
-pub use program::BLOCK;
 pub use target::TARGET;
 
 /// A program for the machine.
@@ -61,7 +60,7 @@ pub struct Assembly {
     pub reloads: u32,
     /// Masks that the body saves.
     pub masks: u32,
-    /// Whether its one argument is the address of the parameter block, as its parameter [`BLOCK`].
+    /// Whether its one argument is the address of the parameter block, as its parameter `parameters`.
     pub block: bool,
 }
 

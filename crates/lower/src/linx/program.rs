@@ -186,7 +186,7 @@ fn header(out: &mut String, function: &Function, layout: &Layout, pool: &[u64]) 
 }
 
 /// The name of the parameter of a program whose one argument is the address of the block of all.
-pub const BLOCK: &str = "parameters";
+const BLOCK: &str = "parameters";
 /// The register of the barrier at which groups have ended, and of the one behind which they begin.
 const PHASE: &str = "x3";
 /// The register that says whether groups have ended at a barrier of a warp.

@@ -14,7 +14,7 @@ use ::machines::{End, Isa, LaunchMonitor};
 use ir::{LocId, VerifiedModule};
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, Span};
-use lab::run::{FinalBuffer, Job, Variant};
+use lab::run::{FinalBuffer, Job, LoweredProgram, Variant};
 use lower::{BACKENDS, Backend, Lowered, Request};
 
 pub use figures::{Figures, LineCost};
@@ -232,8 +232,9 @@ fn on_machine(
         Ok(programs) => programs,
         Err(outcome) => return Some(outcome),
     };
-    let texts: Vec<String> = programs.iter().map(|program| program.text.clone()).collect();
-    let run = match job.run_lowered(machine, &texts, (None, Some(expected.limit())), monitor) {
+    let program = |made: &Lowered| LoweredProgram { text: made.text.clone(), block: made.block };
+    let lowered: Vec<LoweredProgram> = programs.iter().map(program).collect();
+    let run = match job.run_lowered(machine, &lowered, (None, Some(expected.limit())), monitor) {
         Ok(run) => run,
         Err(found) => {
             let first = found.iter().next().map(|finding| finding.message.clone());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ::machines::{Isa, Unmonitored};
 use isa::SourceMap;
-use lab::run::{Job, JobParts, Settings};
+use lab::run::{Job, JobParts, LoweredProgram, Settings};
 use study::machines::{
     Equality, Figures, MachineComparison, Order, Outcome, compare, machines_named, to_html,
     to_json, to_text,
@@ -17,9 +17,13 @@ fn kernels() -> PathBuf {
 }
 
 fn job(name: &str) -> Job {
+    job_of(&kernels().join(name).join("launch.toml"))
+}
+
+fn job_of(path: &Path) -> Job {
     let mut sources = SourceMap::new();
-    let path = kernels().join(name).join("launch.toml");
-    let parts = JobParts::from_launch_file(&path, None, &mut sources);
+    let name = path.display();
+    let parts = JobParts::from_launch_file(path, None, &mut sources);
     let parts = parts.unwrap_or_else(|d| panic!("{name}: {:?}", d.iter().collect::<Vec<_>>()));
     Job::prepare(parts, &Settings::default(), &mut sources)
         .unwrap_or_else(|d| panic!("{name}: {:?}", d.iter().collect::<Vec<_>>()))
@@ -94,6 +98,43 @@ fn what_a_machine_lacks_is_named_with_its_line() {
     assert!(comparison.sound(), "a refusal is no failure");
     assert!(text.contains("refused: `perfect`, line "), "{text}");
     assert!(text.contains("operation `printf`"), "{text}");
+}
+
+/// Ten parameters, and one of 16 bytes: LinxISA takes the address of all.
+#[test]
+fn parameters_that_do_not_fit_registers_go_through_memory() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parameters_in_memory");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let words: Vec<String> = (0..8).map(|i| format!(".param .u32 w{i}")).collect();
+    let sum: String = (0..8)
+        .map(|i| format!("  ld.param.u32 %w, [w{i}];\n  mad.lo.u32 %r, %r, 3, %w;\n"))
+        .collect();
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, \
+         .param .align 8 .b8 four[16], {}) {{\n  .reg .b32 %r, %w;\n  .reg .b64 %out;\n  \
+         ld.param.u64 %out, [out];\n  ld.param.u32 %r, [four+12];\n{sum}  \
+         st.global.u32 [%out], %r;\n  ret;\n}}\n",
+        words.join(", ")
+    );
+    let args: Vec<String> = (1..9).map(|i| format!("\"u32:{}\"", 1000 * i)).collect();
+    let launch = format!(
+        "schema = 1\nmachine = \"ptx\"\nmodule = \"k.ptx\"\n[buffers]\nout = \"u32[1]:zeros\"\n\
+         [[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\n\
+         args = [\"&out\", \"bytes[00 11 22 33 44 55 66 77 88 99 aa bb 11 00 00 00]\", {}]\n",
+        args.join(", ")
+    );
+    std::fs::write(folder.join("k.ptx"), text).expect("is written");
+    std::fs::write(folder.join("launch.toml"), launch).expect("is written");
+    let job = job_of(&folder.join("launch.toml"));
+    let sum = (1..9).fold(17u32, |sum, i| 3 * sum + 1000 * i);
+    let comparison = compare(&job, &machines(&["linx", "pmask", "prf"]), &mut Unmonitored);
+    let comparison = comparison.expect("the job runs").expect("nothing stops it");
+    assert!(comparison.sound(), "{}", to_text(&comparison));
+    let rows = ran(&comparison);
+    assert_eq!(rows.len(), 4, "{}", to_text(&comparison));
+    assert!(rows.iter().skip(1).all(|row| row.1.equality == Equality::Equal));
+    let report = job.run(false, &mut Unmonitored).expect("the job runs");
+    assert_eq!(report.buffers[0].contents.data(), sum.to_le_bytes());
 }
 
 #[test]
@@ -171,9 +212,9 @@ fn issues_with_one_bank(job: &Job) -> Option<u64> {
         given.push(("banks".to_owned(), "2".to_owned()));
         let settings = backend.settings(&given).ok()?;
         let made = study::lowering::lowered(module, kernel, (backend, &settings), &|_| None);
-        Some(made.ok()?.text)
+        Some(LoweredProgram { text: made.ok()?.text, block: false })
     });
-    let programs: Vec<String> = programs.collect::<Option<_>>()?;
+    let programs: Vec<LoweredProgram> = programs.collect::<Option<_>>()?;
     let machine = ::machines::find("pmask").expect("a machine");
     let run = job.run_lowered(machine, &programs, (None, None), &mut Unmonitored).ok()?;
     Some(run.launches.iter().map(|launch| launch.stats.counts.slots.issues()).sum())
