@@ -27,6 +27,7 @@ mod spill;
 mod target;
 mod text;
 mod values;
+mod webs;
 
 use crate::legal::{LANES, Launch, Layout, legalise, legalise_for};
 use crate::{Missing, Refused};
@@ -46,6 +47,8 @@ pub struct Assembly {
     pub registers: u32,
     /// General registers of the kernel that lie in memory.
     pub spilled: u32,
+    /// Words of a lane that they share.
+    pub words: u32,
     /// The words of arguments in order: each is so many bytes at an offset of the kernel's
     /// parameter block.
     pub arguments: Vec<(u32, u32)>,
@@ -83,8 +86,8 @@ pub fn prf(
     predicates: u32,
 ) -> Result<(Assembly, Predicated), Refused> {
     check(module, kernel)?;
-    let lanes = spill::Lanes { blocks: RESIDENT, threads: BLOCK_THREADS };
-    predicated(&legalise(module, kernel, TARGET)?, kernel, predicates, lanes, &|_| None)
+    let legal = legalise(module, kernel, TARGET)?;
+    predicated(&legal, kernel, predicates, spill::Lanes::Resident, &|_| None)
 }
 
 /// As [`prf`], for a launch: the program has what depends on its dimensions, and the machine is
@@ -106,7 +109,8 @@ pub fn prf_for(
         return Err(Missing { what, loc: LocId(0) }.into());
     }
     let legal = legalise_for(module, kernel, TARGET, launch, layout(launch))?;
-    let lanes = spill::Lanes { blocks: layout(launch).blocks, threads: launch.threads() };
+    let blocks = layout(launch).slots(launch);
+    let lanes = spill::Lanes::Of { blocks, threads: launch.threads() };
     predicated(&legal, kernel, predicates, lanes, line)
 }
 
@@ -160,9 +164,11 @@ fn write(
         return Err(Missing { what, loc: LocId(0) });
     }
     let limit = values::FIRST_SCRATCH - bases;
-    let (assigned, spilled) = spill::places(module, kernel, &about.file, limit, lanes)?;
+    webs::split(&mut module.functions[kernel.index()], &about.file);
+    let places = spill::places(module, kernel, &about.file, limit, lanes)?;
     let function = &module.functions[kernel.index()];
     let data = data::Data::new(module, function, slots)?;
-    let made = select::select(function, &about.file, &assigned, (bases, scratch), &data, line)?;
-    Ok(Assembly { spilled, ..made })
+    let assigned = &places.assigned;
+    let made = select::select(function, &about.file, assigned, (bases, scratch), &data, line)?;
+    Ok(Assembly { spilled: places.spilled, words: places.words, ..made })
 }

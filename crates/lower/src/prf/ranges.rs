@@ -36,22 +36,24 @@ impl Versions {
 
 /// An access: where, under which predicate, whether it writes.
 #[derive(Clone, Copy)]
-struct Access {
-    at: u32,
+pub(super) struct Access {
+    pub(super) at: u32,
     version: usize,
-    writes: bool,
+    pub(super) writes: bool,
 }
 
-struct Scan<'a> {
+/// The accesses to the registers of a function that are no predicates of the machine.
+pub(super) struct Scan<'a> {
     function: &'a Function,
     file: FxHashMap<LaneReg, usize>,
     versions: Versions,
     /// The content of each predicate register, and of each spill slot.
     now: Vec<usize>,
     slots: FxHashMap<u128, usize>,
-    accesses: FxHashMap<LaneReg, Vec<Access>>,
+    /// Of each register in order; an instruction reads before it writes.
+    pub(super) accesses: FxHashMap<LaneReg, Vec<Access>>,
     /// First and last place of each loop, inner ones first.
-    loops: Vec<(u32, u32)>,
+    pub(super) loops: Vec<(u32, u32)>,
 }
 
 /// Registers that there is no place for.
@@ -61,6 +63,9 @@ pub(super) struct Short {
     pub(super) spilled: Vec<LaneReg>,
 }
 
+/// The places of a function in which a register is needed, the first and the last.
+pub(super) type Range = (u32, u32, LaneReg);
+
 /// A machine register, from x1 on, for each register of the kernel that is used; `limit` is the
 /// first that must not be taken. Registers below the number `own` may lie in memory.
 pub(super) fn assign(
@@ -69,24 +74,56 @@ pub(super) fn assign(
     limit: u32,
     own: u32,
 ) -> Result<FxHashMap<LaneReg, u32>, Short> {
-    let mut scan = Scan {
-        function,
-        file: file.iter().enumerate().map(|(i, &r)| (r, i + 1)).collect(),
-        versions: Versions::default(),
-        now: Vec::new(),
-        slots: FxHashMap::default(),
-        accesses: FxHashMap::default(),
-        loops: Vec::new(),
-    };
-    let all = scan.versions.made_from(0);
-    scan.now = vec![all; file.len() + 1];
-    scan.run();
-    let mut ranges: Vec<(u32, u32, LaneReg)> = scan.ranges();
-    ranges.sort_unstable();
-    color(&ranges, limit, own)
+    color(&ranges(function, file), limit, own)
 }
 
-impl Scan<'_> {
+/// Where each register is needed, in order.
+pub(super) fn ranges(function: &Function, file: &[LaneReg]) -> Vec<Range> {
+    let mut ranges = Scan::new(function, file).ranges();
+    ranges.sort_unstable();
+    ranges
+}
+
+/// A word of memory for each register, from 0 on: registers that are not needed at one place share
+/// a word. The ranges are in order.
+pub(super) fn share(ranges: &[Range]) -> FxHashMap<LaneReg, u32> {
+    let mut out = FxHashMap::default();
+    let (mut free, mut count) = (BTreeSet::new(), 0);
+    let mut busy: BTreeSet<(u32, u32)> = BTreeSet::new();
+    for &(start, end, reg) in ranges {
+        while let Some(&(last, word)) = busy.first()
+            && last < start
+        {
+            busy.pop_first();
+            free.insert(word);
+        }
+        let word = free.pop_first().unwrap_or_else(|| {
+            count += 1;
+            count - 1
+        });
+        out.insert(reg, word);
+        busy.insert((end, word));
+    }
+    out
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(function: &'a Function, file: &[LaneReg]) -> Self {
+        let mut scan = Self {
+            function,
+            file: file.iter().enumerate().map(|(i, &r)| (r, i + 1)).collect(),
+            versions: Versions::default(),
+            now: Vec::new(),
+            slots: FxHashMap::default(),
+            accesses: FxHashMap::default(),
+            loops: Vec::new(),
+        };
+        let all = scan.versions.made_from(0);
+        scan.now = vec![all; file.len() + 1];
+        scan.run();
+        scan
+    }
+
     fn run(&mut self) {
         let mut at = 0;
         let mut starts = Vec::new();
@@ -136,7 +173,8 @@ impl Scan<'_> {
             }
             (Op::PredFill, Some(Operand::Imm(slot)), _) => {
                 if let Some(index) = made {
-                    self.now[index] = self.slots.get(slot).copied().unwrap_or(0);
+                    let content = self.slots.get(slot).copied();
+                    self.now[index] = content.unwrap_or_else(|| self.versions.made_from(0));
                 }
             }
             _ => {
@@ -152,7 +190,7 @@ impl Scan<'_> {
         }
     }
 
-    fn ranges(&self) -> Vec<(u32, u32, LaneReg)> {
+    fn ranges(&self) -> Vec<Range> {
         let mut out = Vec::new();
         for (&reg, accesses) in &self.accesses {
             let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else { continue };
@@ -175,6 +213,11 @@ impl Scan<'_> {
         out
     }
 
+    /// Whether a read is of lanes that a write before it has written.
+    pub(super) fn covers(&self, write: &Access, read: &Access) -> bool {
+        write.writes && self.versions.within(read.version, write.version)
+    }
+
     /// Whether some read in the loop may see what an earlier round wrote.
     fn carried(&self, accesses: &[Access], head: u32, back: u32) -> bool {
         let mut writes: Vec<usize> = Vec::new();
@@ -193,14 +236,10 @@ impl Scan<'_> {
 
 /// Registers are given in the order in which they are needed first; where none is free, the one
 /// that is needed longest has none (Poletto and Sarkar, Linear Scan Register Allocation, 1999).
-fn color(
-    ranges: &[(u32, u32, LaneReg)],
-    limit: u32,
-    own: u32,
-) -> Result<FxHashMap<LaneReg, u32>, Short> {
+fn color(ranges: &[Range], limit: u32, own: u32) -> Result<FxHashMap<LaneReg, u32>, Short> {
     let mut out = FxHashMap::default();
     let mut free: Vec<u32> = (1..limit).rev().collect();
-    let mut busy: BTreeSet<(u32, u32, LaneReg)> = BTreeSet::new();
+    let mut busy: BTreeSet<Range> = BTreeSet::new();
     let mut spilled = Vec::new();
     for &(start, end, reg) in ranges {
         while let Some(&first) = busy.first()

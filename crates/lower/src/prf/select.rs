@@ -72,7 +72,7 @@ pub(super) fn select(
     out.push_str(&data.text);
     let registers = used + bases + 64 - FIRST_SCRATCH;
     let arguments = this.arguments;
-    Ok(Assembly { text: out, instructions, registers, spilled: 0, arguments })
+    Ok(Assembly { text: out, instructions, registers, spilled: 0, words: 0, arguments })
 }
 
 impl Select<'_> {
