@@ -10,6 +10,9 @@ use simt::observe::Blind;
 
 const ARGUMENTS: u64 = 0xf0_0000;
 
+/// Most cycles of a launch: two blocks of `histogram` or `nbody` take tens of millions.
+const CYCLES: u64 = 200_000_000;
+
 /// Memory after a launch.
 fn on_machine(assembly: &Assembly, run: &Run<'_>, timed: bool) -> Result<Buffers, String> {
     let config = Profile::Cardinal.config();
@@ -64,7 +67,7 @@ fn on_cycle_model(
         let mut state = timed.launch(program, launch.clone()).map_err(|e| e.to_string())?;
         let end = loop {
             match timed.run(program, &mut state, &mut Blind, 1 << 20) {
-                Step::Issued if state.timing().cycles < 5_000_000 => {}
+                Step::Issued if state.timing().cycles < CYCLES => {}
                 end => break end,
             }
         };
