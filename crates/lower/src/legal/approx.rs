@@ -1,5 +1,6 @@
 //! The approximate functions of PTX, by the sequences that define them: operations on binary64,
-//! each rounded to nearest (`simt::arith::approx` has their numbers, and says where they come from).
+//! each rounded to nearest (`simt::arith::approx` has their numbers, and says where they come
+//! from).
 //!
 //! What this stage emits are operations on 64-bit floats and integers: those of the machine, or
 //! those that later stages put in their place. Nothing branches; both sides of a condition are
