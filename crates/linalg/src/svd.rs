@@ -61,8 +61,11 @@ fn jacobi<T: Scalar>(mut a: Matrix<T>) -> Option<Parts<T>> {
     }
     let rows = <T::Real as num_traits::NumCast>::from(n.max(1))?;
     let tolerance = T::Real::epsilon() * rows.sqrt();
+    // Squares below this are inexact. Columns without rank shrink with each rotation until theirs
+    // are, next to a largest element of one: they are taken for zero.
+    let least = T::Real::min_positive_value() / (T::Real::epsilon() * T::Real::epsilon());
     let mut sweep = 0;
-    while rotate_all(&mut a, &mut v, tolerance) {
+    while rotate_all(&mut a, &mut v, tolerance, least) {
         sweep += 1;
         if sweep == SWEEPS {
             return None;
@@ -70,8 +73,9 @@ fn jacobi<T: Scalar>(mut a: Matrix<T>) -> Option<Parts<T>> {
     }
     let mut order: Vec<(T::Real, usize)> = (0..n).map(|j| (norm(a.col(j)), j)).collect();
     order.sort_by(|x, y| y.0.partial_cmp(&x.0).unwrap_or(std::cmp::Ordering::Equal));
-    let least = T::Real::min_positive_value();
-    let rank = order.iter().filter(|(s, _)| *s > least).count();
+    // Twice as much, for the norm is rounded in another way.
+    let smallest = least.sqrt() + least.sqrt();
+    let rank = order.iter().filter(|(s, _)| *s > smallest).count();
     let mut u = Matrix::zeros(n, rank);
     for (to, &(s, j)) in order.iter().take(rank).enumerate() {
         for (x, y) in u.col_mut(to).iter_mut().zip(a.col(j)) {
@@ -84,8 +88,14 @@ fn jacobi<T: Scalar>(mut a: Matrix<T>) -> Option<Parts<T>> {
     Some((s, u, Matrix::new(n, n, right)))
 }
 
-/// Makes each pair of columns orthogonal once. Returns whether one was not.
-fn rotate_all<T: Scalar>(a: &mut Matrix<T>, v: &mut Matrix<T>, tolerance: T::Real) -> bool {
+/// Makes each pair of columns orthogonal once, but those whose squares are at most `least`. Returns
+/// whether one was not.
+fn rotate_all<T: Scalar>(
+    a: &mut Matrix<T>,
+    v: &mut Matrix<T>,
+    tolerance: T::Real,
+    least: T::Real,
+) -> bool {
     let (zero, one) = (T::Real::zero(), T::Real::one());
     let two = one + one;
     let mut rotated = false;
@@ -96,9 +106,8 @@ fn rotate_all<T: Scalar>(a: &mut Matrix<T>, v: &mut Matrix<T>, tolerance: T::Rea
             let (x, y) = a.two_cols(i, j);
             let dot: T = x.iter().zip(y.iter()).map(|(x, y)| x.conj() * *y).sum();
             let size = dot.modulus();
-            if size <= tolerance * (squares[i] * squares[j]).sqrt()
-                || size <= T::Real::min_positive_value()
-            {
+            let allowed = tolerance * squares[i].sqrt() * squares[j].sqrt();
+            if size <= allowed || squares[i].min(squares[j]) <= least {
                 continue;
             }
             rotated = true;

@@ -97,8 +97,18 @@ fn eigenvectors<T: Scalar>(n: usize, seed: u64) {
 fn singular_vectors<T: Scalar>(m: usize, n: usize, rank: usize, seed: u64) {
     let rank = rank.min(m).min(n);
     let left = random::<T>(m, rank, seed);
-    let a = times((&left, Op::None), (&random::<T>(rank, n, seed + 1), Op::None));
-    let found = svd(&a, true).unwrap();
+    decomposed(&times((&left, Op::None), (&random::<T>(rank, n, seed + 1), Op::None)));
+}
+
+/// Columns that are there twice leave columns of rounding errors, which are parallel, too.
+fn singular_vectors_of_repeated_columns<T: Scalar>(m: usize, n: usize, seed: u64) {
+    let a = random::<T>(m, n, seed);
+    decomposed(&Matrix::from_fn(m, n, |i, j| a[(i, j % n.div_ceil(2))]));
+}
+
+fn decomposed<T: Scalar>(a: &Matrix<T>) {
+    let (m, n) = (a.rows, a.cols);
+    let found = svd(a, true).unwrap();
     assert!(found.s.windows(2).all(|w| w[0] >= w[1]));
     assert!(found.s.iter().all(|s| *s >= Zero::zero()));
     orthonormal(&found.u);
@@ -108,7 +118,7 @@ fn singular_vectors<T: Scalar>(m: usize, n: usize, rank: usize, seed: u64) {
         None => T::zero(),
     });
     let first = found.v.block(0, 0, n, n);
-    near(&times((&scaled, Op::None), (&first, Op::Adjoint)), &a, 4.0 * (m + n) as f64);
+    near(&times((&scaled, Op::None), (&first, Op::Adjoint)), a, 4.0 * (m + n) as f64);
 }
 
 proptest! {
@@ -145,6 +155,14 @@ proptest! {
         m in 1..40_usize, n in 1..40_usize, rank in 0..40_usize, seed in 1..u64::MAX / 2,
     ) {
         each_type!(singular_vectors(m, n, rank, seed));
+    }
+}
+
+#[test]
+fn singular_vectors_of_columns_that_repeat() {
+    for seed in 1..60 {
+        let (m, n) = (10 + seed % 29, 8 + seed % 23);
+        each_type!(singular_vectors_of_repeated_columns(m, n, seed as u64));
     }
 }
 
