@@ -1,7 +1,7 @@
 //! The entry of calls into a library.
 
 use std::cell::Cell;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::driver::{OuterCall, note_failed, note_unsupported};
@@ -38,8 +38,10 @@ pub fn call<I: Interface>(
     match end {
         // The next call that waits tells a fault.
         Ok(()) | Err(Error::Fault) => 0,
-        Err(Error::NotSupported) => {
-            note_unsupported(name);
+        Err(Error::NotSupported) => unsupported::<I>(name),
+        Err(Error::Refused(option)) => {
+            let words = [name.to_bytes(), b" ", option.to_bytes()].concat();
+            note_unsupported(&CString::new(words).unwrap_or_default());
             I::number(Error::NotSupported)
         }
         Err(error) => {

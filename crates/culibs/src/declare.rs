@@ -98,7 +98,7 @@ macro_rules! interface {
                     E::Handle => $handle,
                     E::OutOfMemory => $memory,
                     E::InvalidValue => $value,
-                    E::NotSupported => $unsupported,
+                    E::NotSupported | E::Refused(_) => $unsupported,
                     E::Execution | E::Fault => $execution,
                     E::Internal => $internal,
                     E::Status(status) => status,

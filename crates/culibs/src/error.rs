@@ -20,6 +20,10 @@ pub enum Error {
     /// The function or one of its options is not implemented.
     #[error("not supported")]
     NotSupported,
+    /// The same of one option, with the words that follow the function's name in the report: what
+    /// is refused, why, and what to use.
+    #[error("not supported {0:?}")]
+    Refused(&'static CStr),
     /// The context has failed, or the driver refuses the work.
     #[error("the work cannot be done in this context")]
     Execution,

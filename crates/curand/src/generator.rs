@@ -68,6 +68,12 @@ impl Generator {
 
 static GENERATORS: Handles<Generator> = Handles::new(0x54_0000_0000);
 
+/// Why scrambled Sobol numbers are refused.
+pub(crate) const SCRAMBLED: Error = Error::Refused(
+    c"of scrambled Sobol numbers, whose constants only NVIDIA's library has; Sobol numbers that \
+      are not scrambled are there",
+);
+
 /// Reads `curandRngType_t`.
 fn kind(value: i32) -> Outcome<Kind> {
     match value {
@@ -77,8 +83,11 @@ fn kind(value: i32) -> Outcome<Kind> {
         161 => Ok(Kind::Pseudo(Pseudo::Philox)),
         200 | 201 => Ok(Kind::Sobol32),
         203 => Ok(Kind::Sobol64),
-        // MTGP32 and scrambled Sobol generators: only NVIDIA's library has their tables.
-        141 | 202 | 204 => Err(Error::NotSupported),
+        141 => Err(Error::Refused(
+            c"of MTGP32, whose parameters come with NVIDIA's toolkit; other pseudorandom \
+              generators are there",
+        )),
+        202 | 204 => Err(SCRAMBLED),
         _ => Err(Error::Status(CURAND_STATUS_TYPE_ERROR)),
     }
 }

@@ -4,7 +4,7 @@ use culibs::device::put_host;
 use culibs::{Error, Outcome, Ptr};
 
 use crate::engine::sobol;
-use crate::generator;
+use crate::generator::{self, SCRAMBLED};
 use crate::status::CURAND_STATUS_OUT_OF_RANGE;
 
 /// The version: major, minor, patch.
@@ -35,7 +35,7 @@ fn vectors<T>(
 ) -> Outcome {
     match set {
         _ if set == plain => put_host(out, table().expose_provenance()),
-        _ if set == scrambled => Err(Error::NotSupported),
+        _ if set == scrambled => Err(SCRAMBLED),
         _ => Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE)),
     }
 }
