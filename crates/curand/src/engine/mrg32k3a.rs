@@ -1,6 +1,8 @@
 //! MRG32k3a: L'Ecuyer's combined multiple recursive generator (Operations Research 47, 1999),
 //! seeded as cuRAND's device interface does.
 
+use std::sync::OnceLock;
+
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
 
@@ -40,13 +42,16 @@ fn product(a: &Map, b: &Map, modulus: u64) -> Map {
     out
 }
 
-/// Applies a map `count` times two to the power of `log2` times.
-fn jump(map: Map, mut v: [u64; 3], count: u64, log2: u32, modulus: u64) -> [u64; 3] {
-    let mut power = map;
-    for _ in 0..log2 {
-        power = product(&power, &power, modulus);
-    }
-    let mut left = count;
+/// What moves both components on by a subsequence: 4096 of them begin a generator.
+fn subsequence() -> &'static [Map; 2] {
+    static MAPS: OnceLock<[Map; 2]> = OnceLock::new();
+    let power = |map, modulus| (0..SUBSEQUENCE).fold(map, |map, _| product(&map, &map, modulus));
+    MAPS.get_or_init(|| [power(FIRST, M1), power(SECOND, M2)])
+}
+
+/// Applies a map `count` times.
+fn jump(map: Map, mut v: [u64; 3], count: u64, modulus: u64) -> [u64; 3] {
+    let (mut power, mut left) = (map, count);
     while left != 0 {
         if left & 1 == 1 {
             v = times(&power, v, modulus);
@@ -70,19 +75,17 @@ impl Mrg32k3a {
         Self { first: first.map(|x| x * 12_345 % M1), second: second.map(|x| x * 12_345 % M2) }
     }
 
-    fn jump(&mut self, count: u64, log2: u32) {
-        self.first = jump(FIRST, self.first, count, log2, M1);
-        self.second = jump(SECOND, self.second, count, log2, M2);
-    }
-
     /// Moves on to the next subsequence.
     pub fn next_subsequence(&mut self) {
-        self.jump(1, SUBSEQUENCE);
+        let [first, second] = subsequence();
+        self.first = times(first, self.first, M1);
+        self.second = times(second, self.second, M2);
     }
 
     /// Skips numbers.
     pub fn skip(&mut self, count: u64) {
-        self.jump(count, 0);
+        self.first = jump(FIRST, self.first, count, M1);
+        self.second = jump(SECOND, self.second, count, M2);
     }
 
     /// Returns the next number, from 1 to `M1`.
@@ -122,6 +125,16 @@ mod tests {
             }
             assert_eq!(skipped, stepped, "{count}");
         }
+    }
+
+    #[test]
+    fn subsequences_are_as_far_apart_as_they_shall_be() {
+        let (mut moved, mut skipped) = (Mrg32k3a::new(5), Mrg32k3a::new(5));
+        moved.next_subsequence();
+        for _ in 0..1 << (SUBSEQUENCE - 63) {
+            skipped.skip(1 << 63);
+        }
+        assert_eq!(moved, skipped);
     }
 
     #[test]
