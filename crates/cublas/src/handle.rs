@@ -16,9 +16,21 @@ pub(crate) struct Handle {
     pub(crate) math: i32,
     pub(crate) multiprocessors: i32,
     pub(crate) emulation: i32,
-    /// Settings of products in fixed point, which are kept: how the length of numbers is chosen,
-    /// their greatest length, what is added to it, which special values are kept.
-    pub(crate) fixed_point: [i32; 4],
+    pub(crate) fixed_point: FixedPoint,
+}
+
+/// Settings of products in fixed point. They are kept, and change nothing: such products are
+/// computed in their own type.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FixedPoint {
+    /// How the length of numbers is chosen.
+    pub(crate) control: i32,
+    /// Their greatest length in bits.
+    pub(crate) most_bits: i32,
+    /// What is added to the length.
+    pub(crate) bit_offset: i32,
+    /// Which special values are kept.
+    pub(crate) special_values: i32,
 }
 
 /// All handles.
@@ -35,7 +47,7 @@ pub(crate) fn create() -> Outcome<u64> {
         math: 0,
         multiprocessors: 0,
         emulation: 0,
-        fixed_point: [0; 4],
+        fixed_point: FixedPoint::default(),
     }))
 }
 

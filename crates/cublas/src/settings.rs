@@ -89,24 +89,21 @@ pub(crate) fn set(
     allowed: &[i32],
     to: impl FnOnce(&mut Handle, i32),
 ) -> Outcome {
+    set_if(handle, value, |value| allowed.contains(value), to)
+}
+
+/// Sets a number that is allowed.
+pub(crate) fn set_if(
+    handle: u64,
+    value: i32,
+    allowed: impl FnOnce(&i32) -> bool,
+    to: impl FnOnce(&mut Handle, i32),
+) -> Outcome {
     get(handle)?;
-    if !allowed.contains(&value) {
+    if !allowed(&value) {
         return Err(Error::InvalidValue);
     }
     change(handle, |h| to(h, value))
-}
-
-/// Sets one of the settings of products in fixed point: products are computed in their own type.
-pub(crate) fn set_fixed_point(
-    handle: u64,
-    setting: usize,
-    value: i32,
-    allowed: std::ops::RangeInclusive<i32>,
-) -> Outcome {
-    if !allowed.contains(&value) {
-        return Err(Error::InvalidValue);
-    }
-    change(handle, |h| h.fixed_point[setting] = value)
 }
 
 pub(crate) fn set_multiprocessors(handle: u64, value: i32) -> Outcome {

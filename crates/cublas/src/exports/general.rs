@@ -102,26 +102,28 @@ culibs::family! {
             from: lda.into(), to: ldb.into() }, from, to, stream);
     [(): cublasSetFixedPointEmulationMantissaControl]
         (handle: u64, value: i32)
-        => settings::set_fixed_point(handle, 0, value, 0..=1);
+        => settings::set(handle, value, &[0, 1], |h, value| h.fixed_point.control = value);
     [(): cublasGetFixedPointEmulationMantissaControl]
         (handle: u64, out: Ptr)
-        => settings::read(handle, out, |h| h.fixed_point[0]);
+        => settings::read(handle, out, |h| h.fixed_point.control);
     [(): cublasSetFixedPointEmulationMaxMantissaBitCount]
         (handle: u64, value: i32)
-        => settings::set_fixed_point(handle, 1, value, 0..=i32::MAX);
+        => settings::set_if(handle, value, |&value| value >= 0,
+            |h, value| h.fixed_point.most_bits = value);
     [(): cublasGetFixedPointEmulationMaxMantissaBitCount]
         (handle: u64, out: Ptr)
-        => settings::read(handle, out, |h| h.fixed_point[1]);
+        => settings::read(handle, out, |h| h.fixed_point.most_bits);
     [(): cublasSetFixedPointEmulationMantissaBitOffset]
         (handle: u64, value: i32)
-        => settings::set_fixed_point(handle, 2, value, i32::MIN..=i32::MAX);
+        => settings::set_if(handle, value, |_| true, |h, value| h.fixed_point.bit_offset = value);
     [(): cublasGetFixedPointEmulationMantissaBitOffset]
         (handle: u64, out: Ptr)
-        => settings::read(handle, out, |h| h.fixed_point[2]);
+        => settings::read(handle, out, |h| h.fixed_point.bit_offset);
     [(): cublasSetEmulationSpecialValuesSupport]
         (handle: u64, value: i32)
-        => settings::set_fixed_point(handle, 3, value, 0..=0xffff);
+        => settings::set_if(handle, value, |value| (0..=0xffff).contains(value),
+            |h, value| h.fixed_point.special_values = value);
     [(): cublasGetEmulationSpecialValuesSupport]
         (handle: u64, out: Ptr)
-        => settings::read(handle, out, |h| h.fixed_point[3]);
+        => settings::read(handle, out, |h| h.fixed_point.special_values);
 }
