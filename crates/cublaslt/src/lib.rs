@@ -2,7 +2,8 @@
 //! host.
 //!
 //! Descriptors are lists of attributes. There is one algorithm, which heuristics
-//! answer if the product is one that is there. Matrices are in column or row order.
+//! answer if the product is one that is there. Matrices are in column or row order. Groups and
+//! emulated arithmetic are exported, and not implemented.
 
 mod algorithm;
 mod epilogue;

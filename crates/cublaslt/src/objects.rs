@@ -17,8 +17,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn size(self, attribute: i32) -> Option<usize> {
-        match (self, attribute) {
+    fn size(self, attribute: i32) -> Outcome<usize> {
+        let size = match (self, attribute) {
             (Self::Layout, 0 | 1 | 5 | 8) => Some(4),
             (Self::Layout, 2 | 3 | 4 | 6 | 7) => Some(8),
             (Self::Matmul, 0..=7 | 15 | 22 | 26..=28 | 31..=35 | 37) => Some(4),
@@ -27,8 +27,12 @@ impl Kind {
             (Self::Transform, 0..=3) => Some(4),
             (Self::Preference, 0 | 3 | 5..=9) => Some(4),
             (Self::Preference, 1 | 12) => Some(8),
+            (Self::Matmul, 38..=41) | (Self::Preference, 13..=15) => {
+                return Err(Error::Refused(c"of groups and of emulated arithmetic"));
+            }
             _ => None,
-        }
+        };
+        size.ok_or(Error::InvalidValue)
     }
 }
 
@@ -104,7 +108,7 @@ pub(crate) fn find(descriptor: u64, kind: Kind) -> Outcome<Object> {
 
 pub(crate) fn set(descriptor: u64, kind: Kind, attribute: i32, from: Ptr, size: usize) -> Outcome {
     find(descriptor, kind)?;
-    let needed = kind.size(attribute).ok_or(Error::InvalidValue)?;
+    let needed = kind.size(attribute)?;
     if size < needed {
         return Err(Error::InvalidValue);
     }
@@ -125,7 +129,7 @@ pub(crate) fn get(
     written: Ptr,
 ) -> Outcome {
     let object = find(descriptor, kind)?;
-    let needed = kind.size(attribute).ok_or(Error::InvalidValue)?;
+    let needed = kind.size(attribute)?;
     if size != 0 && size < needed {
         return Err(Error::InvalidValue);
     }

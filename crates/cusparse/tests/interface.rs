@@ -1,4 +1,4 @@
-//! The exported functions are those of NVIDIA's headers of CUDA 12.9, whose names
+//! The exported functions are those of NVIDIA's headers of CUDA 12.9 and 13.5, whose names
 //! `tests/functions.txt` lists.
 
 use std::collections::BTreeSet;

@@ -20,10 +20,12 @@ culibs::missing! {
     cublasDrotmg cublasDsbmv cublasDscal cublasDspmv cublasDspr cublasDspr2 cublasDswap
     cublasDsymm cublasDsymv cublasDsyr cublasDsyr2 cublasDsyr2k cublasDsyrk cublasDtbmv
     cublasDtbsv cublasDtpmv cublasDtpsv cublasDtrmm cublasDtrmv cublasDtrsm cublasDtrsv
-    cublasDzasum cublasDznrm2 cublasFree cublasGetError cublasGetVersion cublasIcamax
+    cublasDzasum cublasDznrm2 cublasFree cublasGetError
+    cublasGetFixedPointEmulationMantissaBitCountPointer cublasGetVersion cublasIcamax
     cublasIcamin cublasIdamax cublasIdamin cublasInit cublasIsamax cublasIsamin cublasIzamax
     cublasIzamin cublasRotgEx cublasRotmEx cublasRotmEx_64 cublasRotmgEx cublasSasum cublasSaxpy
-    cublasScasum cublasScnrm2 cublasScopy cublasSdot cublasSetKernelStream cublasSgbmv
+    cublasScasum cublasScnrm2 cublasScopy cublasSdot
+    cublasSetFixedPointEmulationMantissaBitCountPointer cublasSetKernelStream cublasSgbmv
     cublasSgemm cublasSgemv cublasSger cublasShutdown cublasSnrm2 cublasSrot cublasSrotg
     cublasSrotm cublasSrotmg cublasSsbmv cublasSscal cublasSspmv cublasSspr cublasSspr2
     cublasSswap cublasSsymm cublasSsymv cublasSsyr cublasSsyr2 cublasSsyr2k cublasSsyrk

@@ -1,5 +1,5 @@
-//! The exported functions are those of NVIDIA's headers of CUDA 12.9, and the settings of
-//! products in fixed point of CUDA 13; `tests/functions.txt` lists their names.
+//! The exported functions are those of NVIDIA's headers of CUDA 12.9 and 13.5, whose names
+//! `tests/functions.txt` lists.
 
 use std::collections::BTreeSet;
 

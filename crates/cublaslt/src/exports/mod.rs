@@ -16,6 +16,7 @@ macro_rules! enter {
 }
 
 pub mod general;
+pub mod missing;
 
 /// The version: major, minor, patch.
 fn parts() -> [i32; 3] {
@@ -71,5 +72,6 @@ pub fn names() -> Vec<(&'static str, bool)> {
         "cublasLtGetCudartVersion",
         "cublasLtDisableCpuInstructionsSetMask",
     ];
-    general::list().into_iter().chain(special).map(|name| (name, true)).collect()
+    let implemented = general::list().into_iter().chain(special).map(|name| (name, true));
+    implemented.chain(missing::list().into_iter().map(|name| (name, false))).collect()
 }

@@ -10,9 +10,9 @@ macro_rules! refuse {
 
 culibs::missing! {
     refuse;
-    cufftSetPlanPropertyInt64 cufftGetPlanPropertyInt64 cufftResetPlanProperty
-    cufftXtMalloc cufftXtMemcpy cufftXtFree cufftXtExecDescriptorC2C cufftXtExecDescriptorR2C
+    cufftSetPlanPropertyInt64 cufftGetPlanPropertyInt64 cufftResetPlanProperty cufftXtMalloc
+    cufftXtMemcpy cufftXtFree cufftXtExecDescriptorC2C cufftXtExecDescriptorR2C
     cufftXtExecDescriptorC2R cufftXtExecDescriptorZ2Z cufftXtExecDescriptorD2Z
     cufftXtExecDescriptorZ2D cufftXtExecDescriptor cufftXtQueryPlan cufftXtSetCallback
-    cufftXtClearCallback cufftXtSetCallbackSharedSize
+    cufftXtClearCallback cufftXtSetCallbackSharedSize cufftXtSetJITCallback
 }

@@ -63,27 +63,28 @@ culibs::missing! {
     cusparseScsrcolor cusparseScsru2csr cusparseScsru2csr_bufferSizeExt cusparseSgebsr2csr
     cusparseSgebsr2gebsc cusparseSgebsr2gebsc_bufferSize cusparseSgebsr2gebsc_bufferSizeExt
     cusparseSgebsr2gebsr cusparseSgebsr2gebsr_bufferSize cusparseSgebsr2gebsr_bufferSizeExt
-    cusparseSgemvi cusparseSgemvi_bufferSize cusparseSnnz_compress cusparseSpMMOp
-    cusparseSpMMOp_createPlan cusparseSpMMOp_destroyPlan cusparseSpSM_updateMatrix
-    cusparseSpSV_updateMatrix cusparseSpruneCsr2csr cusparseSpruneCsr2csrByPercentage
-    cusparseSpruneCsr2csrByPercentage_bufferSizeExt cusparseSpruneCsr2csrNnz
-    cusparseSpruneCsr2csrNnzByPercentage cusparseSpruneCsr2csr_bufferSizeExt
-    cusparseSpruneDense2csr cusparseSpruneDense2csrByPercentage
-    cusparseSpruneDense2csrByPercentage_bufferSizeExt cusparseSpruneDense2csrNnz
-    cusparseSpruneDense2csrNnzByPercentage cusparseSpruneDense2csr_bufferSizeExt
-    cusparseXbsric02_zeroPivot cusparseXbsrilu02_zeroPivot cusparseXbsrsm2_zeroPivot
-    cusparseXbsrsv2_zeroPivot cusparseXcsr2bsrNnz cusparseXcsr2gebsrNnz cusparseXgebsr2csr
-    cusparseXgebsr2gebsrNnz cusparseZbsr2csr cusparseZbsric02 cusparseZbsric02_analysis
-    cusparseZbsric02_bufferSize cusparseZbsric02_bufferSizeExt cusparseZbsrilu02
-    cusparseZbsrilu02_analysis cusparseZbsrilu02_bufferSize cusparseZbsrilu02_bufferSizeExt
-    cusparseZbsrilu02_numericBoost cusparseZbsrmm cusparseZbsrmv cusparseZbsrsm2_analysis
-    cusparseZbsrsm2_bufferSize cusparseZbsrsm2_bufferSizeExt cusparseZbsrsm2_solve
-    cusparseZbsrsv2_analysis cusparseZbsrsv2_bufferSize cusparseZbsrsv2_bufferSizeExt
-    cusparseZbsrsv2_solve cusparseZbsrxmv cusparseZcsr2bsr cusparseZcsr2csr_compress
-    cusparseZcsr2csru cusparseZcsr2gebsr cusparseZcsr2gebsr_bufferSize
-    cusparseZcsr2gebsr_bufferSizeExt cusparseZcsrcolor cusparseZcsru2csr
-    cusparseZcsru2csr_bufferSizeExt cusparseZgebsr2csr cusparseZgebsr2gebsc
-    cusparseZgebsr2gebsc_bufferSize cusparseZgebsr2gebsc_bufferSizeExt cusparseZgebsr2gebsr
-    cusparseZgebsr2gebsr_bufferSize cusparseZgebsr2gebsr_bufferSizeExt cusparseZgemvi
-    cusparseZgemvi_bufferSize cusparseZnnz_compress
+    cusparseSgemvi cusparseSgemvi_bufferSize cusparseSnnz_compress cusparseSpGEAM
+    cusparseSpGEAM_bufferSize cusparseSpGEAM_createDescr cusparseSpGEAM_destroyDescr
+    cusparseSpGEAM_nnz cusparseSpMMOp cusparseSpMMOp_createPlan cusparseSpMMOp_destroyPlan
+    cusparseSpSM_updateMatrix cusparseSpSV_updateMatrix cusparseSpruneCsr2csr
+    cusparseSpruneCsr2csrByPercentage cusparseSpruneCsr2csrByPercentage_bufferSizeExt
+    cusparseSpruneCsr2csrNnz cusparseSpruneCsr2csrNnzByPercentage
+    cusparseSpruneCsr2csr_bufferSizeExt cusparseSpruneDense2csr
+    cusparseSpruneDense2csrByPercentage cusparseSpruneDense2csrByPercentage_bufferSizeExt
+    cusparseSpruneDense2csrNnz cusparseSpruneDense2csrNnzByPercentage
+    cusparseSpruneDense2csr_bufferSizeExt cusparseXbsric02_zeroPivot cusparseXbsrilu02_zeroPivot
+    cusparseXbsrsm2_zeroPivot cusparseXbsrsv2_zeroPivot cusparseXcsr2bsrNnz
+    cusparseXcsr2gebsrNnz cusparseXgebsr2csr cusparseXgebsr2gebsrNnz cusparseZbsr2csr
+    cusparseZbsric02 cusparseZbsric02_analysis cusparseZbsric02_bufferSize
+    cusparseZbsric02_bufferSizeExt cusparseZbsrilu02 cusparseZbsrilu02_analysis
+    cusparseZbsrilu02_bufferSize cusparseZbsrilu02_bufferSizeExt cusparseZbsrilu02_numericBoost
+    cusparseZbsrmm cusparseZbsrmv cusparseZbsrsm2_analysis cusparseZbsrsm2_bufferSize
+    cusparseZbsrsm2_bufferSizeExt cusparseZbsrsm2_solve cusparseZbsrsv2_analysis
+    cusparseZbsrsv2_bufferSize cusparseZbsrsv2_bufferSizeExt cusparseZbsrsv2_solve
+    cusparseZbsrxmv cusparseZcsr2bsr cusparseZcsr2csr_compress cusparseZcsr2csru
+    cusparseZcsr2gebsr cusparseZcsr2gebsr_bufferSize cusparseZcsr2gebsr_bufferSizeExt
+    cusparseZcsrcolor cusparseZcsru2csr cusparseZcsru2csr_bufferSizeExt cusparseZgebsr2csr
+    cusparseZgebsr2gebsc cusparseZgebsr2gebsc_bufferSize cusparseZgebsr2gebsc_bufferSizeExt
+    cusparseZgebsr2gebsr cusparseZgebsr2gebsr_bufferSize cusparseZgebsr2gebsr_bufferSizeExt
+    cusparseZgemvi cusparseZgemvi_bufferSize cusparseZnnz_compress
 }
