@@ -25,18 +25,22 @@ impl Batch {
         if at == 0 && batch > 0 { Err(Error::InvalidValue) } else { Ok(Self::List(at)) }
     }
 
-    /// Returns the matrices of a batch; this is work.
-    pub(crate) fn all(self, first: Dense, batch: usize) -> Outcome<Vec<Dense>> {
+    /// Returns the matrices of a batch; this is work. A list would have to hold as many as the
+    /// client says, which are matrices that are there only as far as the work gets.
+    pub(crate) fn all(self, first: Dense, batch: usize) -> Outcome<Each<Dense>> {
         match self {
             Self::List(at) => {
-                Ok(read::<u64>(at, batch)?.into_iter().map(|at| first.at(at)).collect())
+                Ok(Box::new(read::<u64>(at, batch)?.into_iter().map(move |at| first.at(at))))
             }
             Self::Stride(step) => {
-                Ok((0..batch as i64).map(|i| first.offset(i.wrapping_mul(step))).collect())
+                Ok(Box::new((0..batch as i64).map(move |i| first.offset(i.wrapping_mul(step)))))
             }
         }
     }
 }
+
+/// The operands of a batch, one after another.
+pub(crate) type Each<T> = Box<dyn Iterator<Item = T>>;
 
 /// An operand of a product: its first matrix, or the form of all, and where the others are.
 pub(crate) type Many = (Dense, Op, Batch);
@@ -58,7 +62,7 @@ pub(crate) fn gemm<T: Blas>(
         }
         let (alpha, beta) = (alpha.get()?, beta.get()?);
         let (left, right, out) = (a.2.all(a.0, batch)?, b.2.all(b.0, batch)?, to.all(c, batch)?);
-        for ((left, right), out) in left.into_iter().zip(right).zip(out) {
+        for ((left, right), out) in left.zip(right).zip(out) {
             gemm_now(alpha, (left, a.1), (right, b.1), beta, out)?;
         }
         Ok(())
@@ -76,16 +80,11 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    fn all(self, batch: usize) -> Outcome<Vec<Vector>> {
+    fn all(self, batch: usize) -> Outcome<Each<Outcome<Vector>>> {
         let form = Dense::new(self.dtype, [1, 1], self.at, 1)?;
-        let places = match self.batch {
-            Batch::List(at) => read::<u64>(at, batch)?,
-            Batch::Stride(_) => {
-                self.batch.all(form, batch)?.into_iter().map(Dense::address).collect()
-            }
-        };
-        let vector = |at| Vector::stepping(self.dtype, self.len, at, self.step);
-        places.into_iter().map(vector).collect()
+        let vector =
+            move |at: Dense| Vector::stepping(self.dtype, self.len, at.address(), self.step);
+        Ok(Box::new(self.batch.all(form, batch)?.map(vector)))
     }
 }
 
@@ -109,8 +108,8 @@ pub(crate) fn gemv<T: Blas>(
         }
         let (alpha, beta) = (alpha.get()?, beta.get()?);
         let (matrices, x, y) = (from.all(a, batch)?, x.all(batch)?, y.all(batch)?);
-        for ((a, x), y) in matrices.into_iter().zip(x).zip(y) {
-            gemv_now(alpha, (a, op), x, beta, y)?;
+        for ((a, x), y) in matrices.zip(x).zip(y) {
+            gemv_now(alpha, (a, op), x?, beta, y?)?;
         }
         Ok(())
     })
@@ -133,7 +132,7 @@ pub(crate) fn trsm<T: Blas>(
         }
         let alpha = alpha.get()?;
         let (left, right) = (a.all(sided.a, batch)?, b.all(form, batch)?);
-        for (a, b) in left.into_iter().zip(right) {
+        for (a, b) in left.zip(right) {
             trsm_now(alpha, (Sided { a, ..sided }, op, unit), b)?;
         }
         Ok(())

@@ -93,7 +93,7 @@ impl Product {
             }
             let (alpha, beta) = (i64::from(alpha.get()?), i64::from(beta.get()?));
             let (left, right) = (from_a.all(a, batch)?, from_b.all(b, batch)?);
-            for ((a, b), c) in left.into_iter().zip(right).zip(to.all(c, batch)?) {
+            for ((a, b), c) in left.zip(right).zip(to.all(c, batch)?) {
                 integer_product(alpha, (a, op_a), (b, op_b), beta, c)?;
             }
             Ok(())

@@ -4,14 +4,14 @@ use culibs::device::{put_host, read, write};
 use culibs::{Error, Outcome, Ptr, count};
 use linalg::{Matrix, Op, inverse_of_lu, lu, qr, solve_lu, solve_triangular};
 
-use crate::batched::Batch;
+use crate::batched::{Batch, Each};
 use crate::handle::Handle;
 use operands::{Blas, Dense};
 
 /// A list of matrices of one form.
 pub(crate) type List = (Dense, u64);
 
-fn all((form, at): List, batch: usize) -> Outcome<Vec<Dense>> {
+fn all((form, at): List, batch: usize) -> Outcome<Each<Dense>> {
     Batch::list(at, batch)?.all(form, batch)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn getrf<T: Blas>(h: &Handle, a: List, pivots: u64, info: u64, batch:
     let batch = count(batch)?;
     h.submit(move || {
         let n = a.0.rows;
-        for (k, place) in all(a, batch)?.into_iter().enumerate() {
+        for (k, place) in all(a, batch)?.enumerate() {
             let mut matrix: Matrix<T> = place.read()?;
             let (swaps, zero) = lu(&mut matrix, pivots != 0);
             place.write(&matrix)?;
@@ -65,7 +65,7 @@ pub(crate) fn getri<T: Blas>(
 ) -> Outcome {
     let batch = count(batch)?;
     h.submit(move || {
-        for (k, (a, c)) in all(a, batch)?.into_iter().zip(all(c, batch)?).enumerate() {
+        for (k, (a, c)) in all(a, batch)?.zip(all(c, batch)?).enumerate() {
             let factors: Matrix<T> = a.read()?;
             let zero = singular(&factors);
             if zero == 0 {
@@ -85,7 +85,7 @@ pub(crate) fn matinv<T: Blas>(h: &Handle, a: List, c: List, info: u64, batch: i6
         return Err(Error::InvalidValue);
     }
     h.submit(move || {
-        for (k, (a, c)) in all(a, batch)?.into_iter().zip(all(c, batch)?).enumerate() {
+        for (k, (a, c)) in all(a, batch)?.zip(all(c, batch)?).enumerate() {
             let mut factors: Matrix<T> = a.read()?;
             let (swaps, zero) = lu(&mut factors, true);
             if zero == 0 {
@@ -110,7 +110,7 @@ pub(crate) fn getrs<T: Blas>(
     let batch = count(batch)?;
     put_host(info, 0_i32)?;
     h.submit(move || {
-        for (k, (a, b)) in all(a, batch)?.into_iter().zip(all(b, batch)?).enumerate() {
+        for (k, (a, b)) in all(a, batch)?.zip(all(b, batch)?).enumerate() {
             let (factors, mut x): (Matrix<T>, Matrix<T>) = (a.read()?, b.read()?);
             solve_lu(&factors, &pivots_of(pivots, k, factors.rows)?, op, &mut x);
             b.write(&x)?;
@@ -125,7 +125,7 @@ pub(crate) fn geqrf<T: Blas>(h: &Handle, a: List, tau: u64, info: Ptr, batch: i6
     put_host(info, 0_i32)?;
     h.submit(move || {
         let taus = if batch == 0 { Vec::new() } else { read::<u64>(tau, batch)? };
-        for (place, tau) in all(a, batch)?.into_iter().zip(taus) {
+        for (place, tau) in all(a, batch)?.zip(taus) {
             let mut matrix: Matrix<T> = place.read()?;
             write(tau, &qr(&mut matrix))?;
             place.write(&matrix)?;
@@ -146,7 +146,7 @@ pub(crate) fn gels<T: Blas>(
     let batch = count(batch)?;
     put_host(info, 0_i32)?;
     h.submit(move || {
-        for (k, (a, c)) in all(a, batch)?.into_iter().zip(all(c, batch)?).enumerate() {
+        for (k, (a, c)) in all(a, batch)?.zip(all(c, batch)?).enumerate() {
             let (mut factors, mut x): (Matrix<T>, Matrix<T>) = (a.read()?, c.read()?);
             let n = factors.cols;
             let taus = qr(&mut factors);

@@ -204,7 +204,7 @@ pub(crate) fn gemv_now<T: Blas>(
     beta: T,
     y: Vector,
 ) -> Outcome {
-    let mut out = read_scaled(y, beta)?;
+    let mut out = y.read_scaled(beta)?;
     if alpha == T::zero() {
         for y in &mut out {
             *y *= beta;
@@ -216,11 +216,6 @@ pub(crate) fn gemv_now<T: Blas>(
     let mut sum = Matrix::new(out.len(), 1, std::mem::take(&mut out));
     product(alpha, (&a, op), (&x, Op::None), beta, &mut sum);
     y.write(sum.data)
-}
-
-/// Reads what a result is added to: zeros if it is multiplied by zero.
-fn read_scaled<T: Blas>(y: Vector, beta: T) -> Outcome<Vec<T>> {
-    if beta == T::zero() { zeroed(y.len) } else { y.read() }
 }
 
 /// `y = alpha op(a) x + beta y`.
@@ -278,7 +273,7 @@ fn symmetric_or_band<T: Blas>(
     }
     h.submit(move || {
         let (alpha, beta) = (alpha.get()?, beta.get()?);
-        let mut out = read_scaled(y, beta)?;
+        let mut out = y.read_scaled(beta)?;
         for y in &mut out {
             *y *= beta;
         }

@@ -276,6 +276,9 @@ pub(crate) fn geam<T: Blas>(
 /// `c = a diag(x)`, or `diag(x) a` unless `right`.
 pub(crate) fn dgmm<T: Blas>(h: &Handle, a: Dense, right: bool, x: Vector, c: Dense) -> Outcome {
     h.submit(move || {
+        if c.rows == 0 || c.cols == 0 {
+            return Ok(());
+        }
         let (mut out, x): (Matrix<T>, Vec<T>) = (a.read()?, x.read()?);
         for j in 0..out.cols {
             for (i, value) in out.col_mut(j).iter_mut().enumerate() {
@@ -296,11 +299,12 @@ pub(crate) fn packed<T: Blas>(
 ) -> Outcome {
     let n = a.rows;
     h.submit(move || {
+        // Read first: then the length fits.
+        let mut matrix: Matrix<T> = a.read()?;
         let len = n * (n + 1) / 2;
         let rows = culibs::device::Rows::flat(packed, len);
         let dtype: DataType = T::TYPE;
         let mut list: Vec<T> = if unpack { dtype.read(rows)? } else { vec![T::zero(); len] };
-        let mut matrix: Matrix<T> = a.read()?;
         let mut at = 0;
         for j in 0..n {
             for i in half.rows(n, j) {

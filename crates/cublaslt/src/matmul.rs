@@ -137,17 +137,39 @@ enum Factor<T> {
 }
 
 impl<T: Blas> Factor<T> {
-    fn read(self, dtype: DataType, rows: usize, skip: i64) -> Outcome<Vec<T>> {
+    fn read(self, dtype: DataType, rows: usize, skip: i64) -> Outcome<Factors<T>> {
         match self {
-            Self::Value(value) => Ok(vec![value; rows]),
+            Self::Value(value) => Ok(Factors::All(value)),
             Self::At(at) => {
                 let value: Vec<T> = dtype.read(Rows::flat(at, 1))?;
-                Ok(vec![value[0]; rows])
+                Ok(Factors::All(value[0]))
             }
             Self::Vector(at) => {
                 let bytes = skip.wrapping_mul(dtype.bytes() as i64) as u64;
-                dtype.read(Rows::flat(at.wrapping_add(bytes), rows))
+                Ok(Factors::Rows(dtype.read(Rows::flat(at.wrapping_add(bytes), rows))?))
             }
+        }
+    }
+}
+
+/// What rows are multiplied by: one number, or one for each.
+enum Factors<T> {
+    All(T),
+    Rows(Vec<T>),
+}
+
+impl<T: Blas> Factors<T> {
+    fn of(&self, row: usize) -> T {
+        match self {
+            Self::All(value) => *value,
+            Self::Rows(list) => list[row],
+        }
+    }
+
+    fn are_zero(&self) -> bool {
+        match self {
+            Self::All(value) => *value == T::zero(),
+            Self::Rows(list) => list.iter().all(|value| *value == T::zero()),
         }
     }
 }
@@ -217,17 +239,18 @@ fn run_in<T: Blas>(p: Product, at: Addresses, stream: u64) -> Outcome {
             let one = number(scales[0] * scales[1]);
             product(one, (&a, p.ops[0]), (&b, p.ops[1]), T::zero(), &mut d);
             p.epilogue.reduce_factors(batch, &a.op(p.ops[0]), &b.op(p.ops[1]))?;
-            let old = match beta.iter().all(|b| *b == T::zero()) || at.c == 0 {
+            let old = match beta.are_zero() || at.c == 0 {
                 true => Matrix::zeros(m, n),
                 false => p.c.read(at.c, batch)?,
             };
             for j in 0..n {
                 for (i, x) in d.col_mut(j).iter_mut().enumerate() {
-                    let before = match beta[i] == T::zero() {
+                    let beta = beta.of(i);
+                    let before = match beta == T::zero() {
                         true => T::zero(),
-                        false => beta[i] * old[(i, j)] * number(scales[2]),
+                        false => beta * old[(i, j)] * number(scales[2]),
                     };
-                    *x = alpha[i] * *x + before;
+                    *x = alpha.of(i) * *x + before;
                 }
             }
             p.epilogue.apply(batch, &mut d)?;

@@ -65,6 +65,7 @@ where
     let u = side::<T>(wanted(jobu), [m, if jobu == Job::All { m } else { n }], u)?;
     let vt = side::<T>(wanted(jobvt), [n, n], vt)?;
     h.submit(info, move || {
+        [u, vt].iter().flatten().try_for_each(Dense::check_write)?;
         let Some(found) = svd(&a.read::<T>()?, jobu == Job::All) else {
             return Ok(n.max(1) as i32);
         };
@@ -101,6 +102,7 @@ where
     T::Real: Blas,
 {
     let least = a.rows.min(a.cols);
+    [to.u, to.v].iter().flatten().try_for_each(Dense::check_write)?;
     let Some(Svd { s, u, v }) = svd(&a.read::<T>()?, whole) else {
         return Ok(least.max(1) as i32);
     };

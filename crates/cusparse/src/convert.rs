@@ -27,7 +27,8 @@ pub(crate) fn to_dense<T: Blas>(handle: u64, a: u64, b: u64) -> Outcome {
 
 /// The elements of a dense matrix that are not zero, as a sparse one stores them.
 fn nonzero<T: Blas>(a: &Matrix<T>, b: &Sparse) -> Vec<Entry<T>> {
-    let all = (0..a.cols).flat_map(|j| (0..a.rows).map(move |i| (i, j)));
+    let filled = if a.rows == 0 { 0 } else { a.cols };
+    let all = (0..filled).flat_map(|j| (0..a.rows).map(move |i| (i, j)));
     let mut entries: Vec<Entry<T>> =
         all.map(|(i, j)| (i, j, a[(i, j)])).filter(|e| e.2 != T::zero()).collect();
     b.sort(&mut entries);

@@ -273,7 +273,9 @@ pub(crate) fn count_dense<T: Blas>(
     let place = culibs::dtype::Place::take(total, h.on_device, DataType::I32)?;
     h.submit(move || {
         let matrix: Matrix<T> = a.read()?;
-        let mut counts = vec![0_i32; if by_column == 1 { size[1] } else { size[0] }];
+        let lines = if by_column == 1 { size[1] } else { size[0] };
+        check_indices(each, lines, Index::Narrow)?;
+        let mut counts = vec![0_i32; lines];
         for j in 0..size[1] {
             for i in (0..size[0]).filter(|&i| matrix[(i, j)] != T::zero()) {
                 counts[if by_column == 1 { j } else { i }] += 1;

@@ -63,6 +63,9 @@ pub(crate) fn spmm<T: Blas>(
     let (alpha, beta) = (h.param::<T>(alpha, scalar)?, h.param::<T>(beta, scalar)?);
     h.submit(move || {
         let (alpha, beta) = (alpha.get()?, beta.get()?);
+        if m == 0 || n == 0 {
+            return Ok(());
+        }
         for batch in 0..c.batches {
             let entries = a.batch(batch).read::<T>(op_a)?;
             let right = b.read::<T>(batch)?.op(op_b);

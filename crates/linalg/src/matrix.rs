@@ -75,7 +75,9 @@ impl<T: Scalar> Matrix<T> {
     /// A matrix of elements by row and column.
     #[must_use]
     pub fn from_fn(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Self {
-        let data = (0..cols).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| f(i, j));
+        // Columns without elements are not walked: there may be 2^63 of them.
+        let filled = if rows == 0 { 0 } else { cols };
+        let data = (0..filled).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| f(i, j));
         Self { data: data.collect(), rows, cols }
     }
 
@@ -136,7 +138,8 @@ impl<T: Scalar> Matrix<T> {
 
     /// Overwrites a block.
     pub fn set_block(&mut self, r: usize, c: usize, block: &Self) {
-        for j in 0..block.cols {
+        let filled = if block.rows == 0 { 0 } else { block.cols };
+        for j in 0..filled {
             self.col_mut(c + j)[r..r + block.rows].copy_from_slice(block.col(j));
         }
     }

@@ -75,6 +75,9 @@ pub fn dimensions<const N: usize>(values: [i64; N]) -> Outcome<[usize; N]> {
     Ok(out)
 }
 
+/// The most elements of a vector that are all one element of memory.
+const MOST_COPIES: usize = 1 << 26;
+
 /// A vector in device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector {
@@ -124,11 +127,27 @@ impl Vector {
             data.reverse();
         }
         if self.step == 0 && self.len > 1 {
+            // Memory does not bound how often one element is taken.
+            if self.len > MOST_COPIES {
+                return Err(Error::OutOfMemory);
+            }
             let first = data[0];
             data = zeroed(self.len)?;
             data.fill(first);
         }
         Ok(data)
+    }
+
+    /// Reads what a result is added to: zeros if it is multiplied by zero, whatever is in memory.
+    ///
+    /// # Errors
+    /// As described for this crate.
+    pub fn read_scaled<T: Blas>(&self, beta: T) -> Outcome<Vec<T>> {
+        if beta != T::zero() {
+            return self.read();
+        }
+        self.dtype.check_write(self.rows())?;
+        zeroed(self.len)
     }
 
     /// Writes the elements.
@@ -222,12 +241,20 @@ impl Dense {
         self.zeros()
     }
 
+    /// Checks that a result can be written, before it is computed: then it is as small as memory.
+    ///
+    /// # Errors
+    /// As described for this crate.
+    pub fn check_write(&self) -> Outcome {
+        self.dtype.check_write(self.memory())
+    }
+
     /// Returns zeros for a result that is going to be written.
     ///
     /// # Errors
     /// As described for this crate.
     pub fn zeros<T: Blas>(&self) -> Outcome<Matrix<T>> {
-        self.dtype.check_write(self.memory())?;
+        self.check_write()?;
         Ok(Matrix::new(self.rows, self.cols, zeroed(culibs::size(&[self.rows, self.cols])?)?))
     }
 

@@ -18,6 +18,8 @@ fn work_is_ordered_checked_and_captured() {
     a_captured_call_runs_with_each_launch();
     handles_that_are_not_valid();
     calls_from_many_threads();
+    results_where_operands_are();
+    sizes_of_zero();
     sizes_beyond_memory_do_not_panic();
     an_access_out_of_bounds_is_a_fault();
 }
@@ -85,6 +87,31 @@ fn calls_from_many_threads() {
         }
     });
     assert!(each.iter().all(|&y| host::<f32>(y, 64) == [20.0; 64]));
+}
+
+/// Operands are read before results are written.
+fn results_where_operands_are() {
+    let blas = handle();
+    let (a, mut one, mut zero) = (device(&[1.0_f32, 2.0, 3.0, 4.0]), 1.0_f32, 0.0_f32);
+    let (one, zero) = (address(&mut one), address(&mut zero));
+    assert_eq!(cublasSgemm_v2_64(blas, 0, 0, 2, 2, 2, one, a, 2, a, 2, zero, a, 2), 0);
+    assert_eq!(host::<f32>(a, 4), [7.0, 10.0, 15.0, 22.0]);
+    // The second element of x is the first of y.
+    assert_eq!(cublasSaxpy_v2(blas, 3, one, a, 1, a + 4, 1), 0);
+    assert_eq!(host::<f32>(a, 4), [7.0, 17.0, 25.0, 37.0]);
+}
+
+fn sizes_of_zero() {
+    let blas = handle();
+    let (a, c, mut two) = (device(&[f32::NAN; 4]), device(&[1.0_f32, 2.0, 3.0, 4.0]), 2.0_f32);
+    let two = address(&mut two);
+    let gemm = |m, n, k| cublasSgemm_v2_64(blas, 0, 0, m, n, k, two, a, 2, a, k.max(1), two, c, 2);
+    assert_eq!([gemm(0, 2, 2), gemm(2, 0, 2), gemm(0, 0, 0)], [0; 3]);
+    assert_eq!(host::<f32>(c, 4), [1.0, 2.0, 3.0, 4.0], "nothing is written");
+    // A product without terms is beta times what was there.
+    assert_eq!(gemm(2, 2, 0), 0);
+    assert_eq!(host::<f32>(c, 4), [2.0, 4.0, 6.0, 8.0]);
+    assert_eq!(cublasSaxpy_v2(blas, 0, two, 0, 1, 0, 1), 0);
 }
 
 /// Sizes whose products do not fit, or need more memory than there is: these calls fault or fail,

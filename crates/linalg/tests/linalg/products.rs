@@ -80,3 +80,13 @@ fn the_stored_half_makes_the_whole() {
         assert_eq!((whole[(i, j)], symmetric[(j, i)]), (a[(i, j)], a[(i, j)]));
     }
 }
+
+#[test]
+fn columns_without_elements_are_not_walked() {
+    let wide = Matrix::<f32>::from_fn(0, usize::MAX, |_, _| unreachable!("there is no row"));
+    assert_eq!(wide.op(Op::Transpose).rows, usize::MAX);
+    assert_eq!(wide.op(Op::Transpose).op(Op::Adjoint), wide);
+    let mut copy = wide.clone();
+    copy.set_block(0, 0, &wide);
+    assert!(copy.data.is_empty());
+}
