@@ -36,6 +36,7 @@ int main() {
   std::vector<float> got(width * height);
   MUST(cudaMemcpy2D(got.data(), row, a, pitch, row, height, cudaMemcpyDeviceToHost));
   CHECK(got == grid);
+  MUST(cudaMemcpy2D(got.data(), row - 1, a, pitch, row, 1, cudaMemcpyDeviceToHost));
   GIVES(cudaMemcpy2D(got.data(), row - 1, a, pitch, row, height, cudaMemcpyDeviceToHost), cudaErrorInvalidPitchValue);
 
   // A box within a box.
