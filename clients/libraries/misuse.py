@@ -5,43 +5,12 @@ import ctypes as c
 import threading
 
 import numpy as np
-from device import Memory, context, cuda, library
+from device import Memory, context, cuda
+from every import Lost, Other, call_of, made, one, status, wide
 from families import family, main, pick
 
-LIBRARIES = {
-    name: library(f"lib{name}.so.{version}")
-    for name, version in (("cublas", 12), ("cublasLt", 12), ("curand", 10), ("cufft", 11), ("cusolver", 11), ("cusparse", 12))
-}
 # The status of a handle that is not valid, as each library's documentation has it.
-NOT_VALID = {"cublas": 1, "curand": 101, "cufft": 1, "cusolver": 1, "cusparse": 1}
-wide, one = c.c_longlong, np.ones(2)
-
-
-def made(name, *arguments):
-    out = c.c_uint64()
-    call_of(name)(name, c.byref(out), *arguments)
-    return out
-
-
-def call_of(function):
-    return next(LIBRARIES[name] for name in sorted(LIBRARIES, key=len, reverse=True) if function.lower().startswith(name.lower()))
-
-
-def status(function, *arguments):
-    return call_of(function).status(function, *arguments)
-
-
-class Other:
-    """Another context, which is current meanwhile, and which may fail."""
-
-    def __enter__(self):
-        self.context = c.c_void_p()
-        assert cuda.cuCtxCreate_v2(c.byref(self.context), 0, 0) == 0
-        return self
-
-    def __exit__(self, *_):
-        cuda.cuCtxDestroy_v2(self.context)
-        assert cuda.cuCtxSetCurrent(context) == 0
+NOT_VALID = {"cublas": 1, "cublasLt": 1, "curand": 101, "cufft": 1, "cusolver": 1, "cusparse": 1}
 
 
 def creator(library_name):
@@ -55,6 +24,10 @@ def creator(library_name):
         return made("curandCreateGenerator", 101), "curandDestroyGenerator", lambda h: status("curandGenerate", h, memory, c.c_size_t(4))
     if library_name == "cublas":
         return made("cublasCreate_v2"), "cublasDestroy_v2", lambda h: status("cublasDscal_v2", h, 4, one, memory, 1)
+    if library_name == "cublasLt":
+        ids, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
+        use = lambda h: status("cublasLtMatmulAlgoGetIds", h, 68, 0, 0, 0, 0, 0, 1, ids, count)
+        return made("cublasLtCreate"), "cublasLtDestroy", use
     if library_name == "cusolver":
         return made("cusolverDnCreate"), "cusolverDnDestroy", lambda h: status("cusolverDnDpotrf", h, 0, 0, memory, 1, memory, 1, memory)
     return made("cusparseCreate"), "cusparseDestroy", lambda h: status("cusparseXcoo2csr", h, memory, 0, 1, memory, 0)
@@ -66,9 +39,13 @@ def handles(rng):
     name = pick(rng, list(NOT_VALID))
     handle, destroy, use = creator(name)
     assert use(handle) == 0
-    other, destroy_other, _ = creator(pick(rng, [n for n in NOT_VALID if n not in (name, "cufft")]))
+    # Handles of cuBLAS are valid in cuBLASLt.
+    alien = [n for n in NOT_VALID if n not in (name, "cufft") and (n, name) != ("cublas", "cublasLt")]
+    other, destroy_other, _ = creator(pick(rng, alien))
     kind = c.c_int if name == "cufft" else c.c_uint64
-    for wrong in (kind(0x7FFF0000), kind(16 * int(rng.integers(1, 1 << 16)) + 7), kind(other.value), *([] if name == "cufft" else [c.c_uint64(0)])):
+    # Plans are small numbers, which the other's would be, too, without its upper half.
+    of_pointers = [] if name == "cufft" else [other, c.c_uint64(0)]
+    for wrong in (kind(0x7FFF0000), kind(16 * int(rng.integers(1, 1 << 16)) + 7), *of_pointers):
         assert use(wrong) == NOT_VALID[name], (name, wrong)
         assert status(destroy, wrong) == NOT_VALID[name], (name, wrong)
     with Other():
@@ -77,6 +54,38 @@ def handles(rng):
     assert status(destroy, handle) == 0
     assert use(handle) == NOT_VALID[name] and status(destroy, handle) == NOT_VALID[name]
     assert status(destroy_other, other) == 0
+
+
+@family
+def descriptors(rng):
+    """Null, a number, one of another kind, one that is destroyed."""
+    light, sparse, d = made("cublasLtCreate"), made("cusparseCreate"), Memory(np.zeros(8))
+    description, layout = made("cublasLtMatmulDescCreate", 70, 1), made("cublasLtMatrixLayoutCreate", 1, wide(2), wide(2), wide(2))
+    matrix, vector = made("cusparseCreateCsr", wide(2), wide(2), wide(0), d, d, d, 2, 2, 0, 1), made("cusparseCreateDnVec", wide(2), d, 1)
+
+    def product(description=description, a=layout, b=layout, c=layout):
+        return status("cublasLtMatmul", light, description, one, d, a, d, b, one, d, c, d, c, None, None, wide(0), None)
+
+    def sparse_product(a=matrix, x=vector, y=vector):
+        return status("cusparseSpMV", sparse, 0, one, a, x, one, y, 1, 0, None)
+
+    assert product() == 0 and sparse_product() == 0
+    wrong = lambda other: (c.c_uint64(0), c.c_uint64(int(rng.integers(1, 1 << 20))), other)
+    for other in wrong(layout):
+        assert product(description=other) == 7, f"description {other}"
+    for other in wrong(description):
+        got = [product(**{name: other}) for name in "abc"]
+        assert got == [7, 7, 7], f"layout {other}: {got}"
+    for other in wrong(vector):
+        assert sparse_product(a=other) == 3, f"matrix {other}"
+    for other in wrong(matrix):
+        assert sparse_product(x=other) == 3 and sparse_product(y=other) == 3, f"vector {other}"
+    assert status("cublasLtMatrixLayoutDestroy", layout) == 0 and status("cusparseDestroyDnVec", vector) == 0
+    assert product() == 7 and status("cublasLtMatrixLayoutDestroy", layout) == 7
+    assert sparse_product() == 3 and status("cusparseDestroyDnVec", vector) == 3
+    assert status("cublasLtDestroy", light) == 0 and status("cusparseDestroy", sparse) == 0
+    # Those of a destroyed handle are valid with another one, but not its calls.
+    assert product(a=description) == 1
 
 
 def table():
@@ -183,7 +192,7 @@ def vast_product(sparse, size, memory):
 def memory_that_is_not_there(rng):
     """As with a kernel the call succeeds, and the context has failed: the next call that waits tells. Sizes go up to 2^31 and more."""
     with Other():
-        d, far = Memory(np.zeros(16)), pick(rng, [33, 1 << 20, (1 << 31) - 1])
+        d, far = Lost(np.zeros(16)), pick(rng, [33, 1 << 20, (1 << 31) - 1])
         vast = pick(rng, [1 << 31, 1 << 33, 1 << 40])
         blas, solver, generator, sparse = made("cublasCreate_v2"), made("cusolverDnCreate"), made("curandCreateGenerator", 101), made("cusparseCreate")
         plan, place, result = c.c_int(), c.c_uint64(int(rng.integers(1, 1 << 40))), np.zeros(1)
@@ -212,7 +221,6 @@ def memory_that_is_not_there(rng):
         assert cuda.cuCtxSynchronize() in (700, 719), f"call {which}"
         # Nothing works in a context that has failed, and nothing hangs.
         assert status("cublasDscal_v2", blas, 4, one, d, 1) != 0
-        d.__class__ = type("Gone", (), {})
 
 
 @family
