@@ -7,4 +7,6 @@ packages=$(echo "$environment"/lib/python3*/site-packages)
 echo "kernel_tuner $(version_of kernel_tuner)"
 export CUDA_PATH=$packages/nvidia/cuda_runtime CUPY_CACHE_DIR=$environment/kernels
 export LD_LIBRARY_PATH=$packages/nvidia/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# It leaves the source of a kernel that cannot be compiled in the current folder.
+cd "$environment"
 on_device "$environment/bin/python" -W ignore "$here/clients/kernel_tuner/check.py"
