@@ -42,7 +42,7 @@ impl Run {
     /// The run of a job.
     ///
     /// # Errors
-    /// If it is for another machine than PTX, or for warps that no device has.
+    /// If it is for another machine than PTX, for warps that no device has, or takes tensor maps.
     pub fn of(target: &str, job: &Job) -> Result<Self, Diagnostics> {
         let one = |finding: Diagnostic| {
             let mut found = Diagnostics::new();
@@ -62,6 +62,11 @@ impl Run {
             let message = "every device has warps of 32 threads";
             let finding = Diagnostic::error("device::warp", message);
             return Err(one(finding.help("leave the option `warp` away")));
+        }
+        if let Some(place) = job.tensor_map() {
+            let message = "tensor maps of launch files have the form of the virtual device";
+            let finding = Diagnostic::error("device::tensormap", message).at(place, "");
+            return Err(one(finding.help("let the program of the host encode the map")));
         }
         let bytes = read_input(job.module_path(), MAX_PROGRAM_BYTES, None).map_err(one)?;
         let text = String::from_utf8(bytes)

@@ -7,8 +7,9 @@
 
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, Span};
+use simt::tensor::{Field, TensorMap};
 
-use crate::argspec::{ArgSpec, ArgValue, BufferRef};
+use crate::argspec::{ArgSpec, ArgValue, BufferRef, TensorSpec};
 use crate::elem::{ElemKind, Scalar, shortened};
 use crate::kernel::{KernelInfo, ParamInfo, ParamKind};
 
@@ -55,8 +56,13 @@ pub fn bind_pointers(
 ) -> Result<(Vec<u8>, Vec<Pointer>), Diagnostics> {
     let mut pointers = Vec::new();
     let block = fill(kernel, args, span, &mut |param, arg| {
-        if let ArgValue::Reference(reference) = &arg.value {
-            pointers.push(Pointer { offset: param.offset, buffer: reference.name.clone() });
+        let at = match &arg.value {
+            ArgValue::Tensor(_) => Field::GlobalAddress.place().0,
+            _ => 0,
+        };
+        if let Some(reference) = arg.value.buffer() {
+            let (offset, buffer) = (param.offset + at, reference.name.clone());
+            pointers.push(Pointer { offset, buffer });
         }
         bytes_of(param, arg, &mut |reference, span| known(reference, span).map(|()| 0))
     })?;
@@ -246,6 +252,7 @@ fn bytes_of(
             addressable(param, arg)?;
             address_of(reference, arg.span)?.wrapping_add(reference.offset)
         }
+        ArgValue::Tensor(spec) => return tensor_bytes(param, arg, spec, address_of),
     };
     Ok(address.to_le_bytes()[..param.size.min(8) as usize].to_vec())
 }
@@ -264,6 +271,25 @@ fn addressable(param: &ParamInfo, arg: &ArgSpec) -> Result<(), Diagnostic> {
         param.spelling, param.name
     );
     Err(mismatch(param, arg, message).help("pass a value: type:value"))
+}
+
+fn tensor_bytes(
+    param: &ParamInfo,
+    arg: &ArgSpec,
+    spec: &TensorSpec,
+    address_of: &mut AddressOf<'_>,
+) -> Result<Vec<u8>, Diagnostic> {
+    let address = address_of(&spec.buffer, arg.span)?.wrapping_add(spec.buffer.offset);
+    // Maps are made with the buffers, before arguments are bound.
+    let Some(map) = spec.map else {
+        let finding = Diagnostic::error("arg::tensormap", "the tensor map has not been made");
+        return Err(finding.at(arg.span, ""));
+    };
+    let map = TensorMap { address, ..map };
+    map.check().map_err(|reason| {
+        Diagnostic::error("arg::tensormap", reason.to_string()).at(arg.span, "")
+    })?;
+    raw_bytes(param, arg, &map.encode())
 }
 
 fn scalar_bytes(param: &ParamInfo, arg: &ArgSpec, scalar: Scalar) -> Result<Vec<u8>, Diagnostic> {
@@ -299,13 +325,20 @@ fn raw_bytes(param: &ParamInfo, arg: &ArgSpec, bytes: &[u8]) -> Result<Vec<u8>, 
         return Ok(bytes.to_vec());
     }
     let message = format!("{} bytes are passed, the parameter has {}", bytes.len(), param.size);
-    Err(mismatch(param, arg, message).help(format!("write bytes[...] with {} bytes", param.size)))
+    let help = match arg.value {
+        ArgValue::Tensor(_) => {
+            "a tensor map has 128 bytes: const __grid_constant__ CUtensorMap".to_owned()
+        }
+        _ => format!("write bytes[...] with {} bytes", param.size),
+    };
+    Err(mismatch(param, arg, message).help(help))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::argspec::parse_argument;
+    use crate::elem::ElemType;
     use isa::FileId;
 
     fn kernel() -> KernelInfo {
@@ -358,6 +391,44 @@ mod tests {
         assert_eq!(run(&["x=&known+4", "s32:7", "f32:1.5"]), Ok(block.clone()));
         // None of these names is a parameter's, so they are labels.
         assert_eq!(run(&["count=u32:7", "out=&known+4", "scale=b32:0x3fc00000"]), Ok(block));
+    }
+
+    #[test]
+    fn tensor_maps_have_the_address_of_their_buffer() {
+        let map = ParamInfo {
+            name: "map".into(),
+            spelling: ".b8[128]".into(),
+            offset: 64,
+            size: 128,
+            kind: ParamKind::Aggregate,
+        };
+        let mut kernel =
+            KernelInfo { name: "k".into(), params: vec![map], ..KernelInfo::default() };
+        let text = "&x+16:tensormap(box=[8,16])";
+        let mut arg = parse_argument(text, Span::new(FileId(0), 0, 27)).expect("an argument");
+        let given = std::slice::from_ref(&arg);
+        let unmade = bind(&kernel, given, None, &mut |_, _| Ok(0x2000)).expect_err("no map");
+        assert_eq!(
+            unmade.iter().next().map(|d| &*d.message),
+            Some("the tensor map has not been made")
+        );
+        let ArgValue::Tensor(spec) = &mut arg.value else { panic!("a tensor map") };
+        spec.make(ElemType::F32, &[32, 64], arg.span).expect("a map");
+        let expected = TensorMap { address: 0x2010, ..spec.map.expect("made") };
+        let block = bind(&kernel, &[arg.clone()], None, &mut |_, _| Ok(0x2000)).expect("a block");
+        assert_eq!(TensorMap::decode(block[64..].try_into().expect("128 bytes")), Ok(expected));
+        let message =
+            |found: Diagnostics| found.iter().map(|d| d.message.clone()).collect::<String>();
+        let odd =
+            bind(&kernel, &[arg.clone()], None, &mut |_, _| Ok(0x2008)).expect_err("its address");
+        assert_eq!(message(odd), "the address 0x2018 is not a multiple of 16");
+        let (block, pointers) =
+            bind_pointers(&kernel, &[arg.clone()], None, &mut |_, _| Ok(())).expect("a block");
+        assert_eq!(block[80..88], 16_u64.to_le_bytes());
+        assert_eq!(pointers, [Pointer { offset: 80, buffer: "x".into() }]);
+        kernel.params[0].size = 8;
+        let small = bind(&kernel, &[arg], None, &mut |_, _| Ok(0x2000)).expect_err("too small");
+        assert_eq!(message(small), "128 bytes are passed, the parameter has 8");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! Memory is followed in granules of eight bytes. A granule keeps the last write of each byte and
 //! the later reads that are not ordered among themselves, at most [`READS`] of them. Of those that
-//! are dropped the threads and epochs are kept: a write that all of them happen before cannot race
-//! with them. The number of granules is bounded too.
+//! are dropped the threads, epochs and scopes are kept: a write that all of them happen before, or
+//! that is strong as they are, cannot race with them. The number of granules is bounded too.
 
 use std::collections::hash_map::Entry as MapEntry;
 
@@ -57,9 +57,28 @@ impl Entry {
 
     /// Returns whether both are strong, and each thread is in the other's scope.
     pub(super) fn is_morally_strong_to(&self, other: &Self) -> bool {
-        let (Some(a), Some(b)) = (self.strong, other.strong) else { return false };
-        self.thread.cta == other.thread.cta || (a != Scope::Cta && b != Scope::Cta)
+        agree((self.thread, self.strong), (other.thread, other.strong))
     }
+
+    /// Its scope, if strong accesses of other threads need no order with it.
+    fn agreeing(&self) -> Option<Scope> {
+        self.strong.filter(|_| !self.volatile)
+    }
+}
+
+/// [`Entry::is_morally_strong_to`] by thread and scope.
+fn agree(a: (Thread, Option<Scope>), b: (Thread, Option<Scope>)) -> bool {
+    let (Some(wide_a), Some(wide_b)) = (a.1, b.1) else { return false };
+    a.0.cta == b.0.cta || (wide_a != Scope::Cta && wide_b != Scope::Cta)
+}
+
+/// What is kept of the reads of a thread that were dropped.
+#[derive(Clone, Copy, Debug)]
+struct Dropped {
+    /// The last epoch.
+    epoch: u32,
+    /// The scope if all were strong and of this scope.
+    strong: Option<Scope>,
 }
 
 /// Returns whether an access happens before another one of a thread or operation that knows this.
@@ -75,8 +94,8 @@ fn happens_before(old: &Entry, now: &Entry, known: &VectorClock) -> bool {
 struct Granule {
     writes: SmallVec<[Entry; 1]>,
     reads: SmallVec<[Entry; 1]>,
-    /// The last epochs in which threads read whose reads were dropped.
-    dropped: FxHashMap<Thread, u32>,
+    /// Of threads whose reads were dropped.
+    dropped: FxHashMap<Thread, Dropped>,
     /// Whether some of these were not kept.
     forgotten: bool,
 }
@@ -126,8 +145,10 @@ impl Shadow {
                 let old = granule.reads.remove(0);
                 if self.dropped < DROPPED {
                     let before = granule.dropped.len();
-                    let epoch = granule.dropped.entry(old.thread).or_default();
-                    *epoch = old.epoch.max(*epoch);
+                    let new = Dropped { epoch: old.epoch, strong: old.agreeing() };
+                    let kept = granule.dropped.entry(old.thread).or_insert(new);
+                    kept.epoch = old.epoch.max(kept.epoch);
+                    kept.strong = kept.strong.filter(|_| kept.strong == old.agreeing());
                     self.dropped += granule.dropped.len() - before;
                 } else {
                     granule.forgotten = true;
@@ -140,8 +161,12 @@ impl Shadow {
         // Dropped reads matter only if a write follows.
         let dropped = std::mem::take(&mut granule.dropped);
         self.dropped -= dropped.len();
-        let ordered = |(&t, &epoch): (&Thread, &u32)| t == now.thread || known.covers(t, epoch);
-        self.lossy |= std::mem::take(&mut granule.forgotten) || !dropped.iter().all(ordered);
+        let harmless = |(&thread, old): (&Thread, &Dropped)| {
+            thread == now.thread
+                || known.covers(thread, old.epoch)
+                || agree((thread, old.strong), (now.thread, now.agreeing()))
+        };
+        self.lossy |= std::mem::take(&mut granule.forgotten) || !dropped.iter().all(harmless);
         for list in [&mut granule.writes, &mut granule.reads] {
             list.iter_mut().for_each(|old| old.bytes &= !now.bytes);
             list.retain(|old| old.bytes != 0);

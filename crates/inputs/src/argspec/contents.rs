@@ -91,7 +91,7 @@ impl Parser<'_> {
 
     /// Parses `(key=text, ...)`, where all keys are optional and listed in `known`. Returns the
     /// range of each key's text.
-    fn options<const N: usize>(
+    pub(super) fn options<const N: usize>(
         &mut self,
         of: &str,
         known: [&'static str; N],
@@ -116,7 +116,7 @@ impl Parser<'_> {
             }
             self.expect('=', "an option needs its value")?;
             self.skip_space();
-            let length = self.rest().find([',', ')']).unwrap_or(self.rest().len());
+            let length = option_length(self.rest());
             found[index] = Some(self.at..self.at + length);
             self.at += length;
             if !self.consume(',') {
@@ -199,4 +199,18 @@ impl Parser<'_> {
             .error("arg::value", range, "the value is not finite", "")
             .help("write a finite number"))
     }
+}
+
+/// Returns the length of an option's value: up to a comma or parenthesis outside of brackets.
+fn option_length(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let ends = |c: char| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(c, ',' | ')')
+    };
+    text.find(ends).unwrap_or(text.len())
 }

@@ -5,6 +5,7 @@
 //! value     = type ":" literal                      a scalar               n=u32:1024
 //!           | "bytes[" hexadecimal digits "]"       raw bytes by value     p=bytes[01 00 00 00]
 //!           | "&" name [ "+" bytes ]                address of a buffer    &counts
+//!           | "&" name [ "+" bytes ] ":tensormap(" option { "," option } ")"   a map of it as a tensor
 //!           | buffer
 //! buffer    = type "[" extent { "," extent } "]" [ ":" contents ]     x=f32[64,64]:random(seed=1)
 //!           | "@" path                              an .npy file           m=@matrix.npy
@@ -12,6 +13,8 @@
 //!           | "iota" [ "(" [ "start=" n ] [ "," "step=" n ] ")" ]
 //!           | "random" [ "(" [ "seed=" n ] [ "," "lo=" v ] [ "," "hi=" v ] ")" ]
 //!           | "@" path                              of this type and shape
+//! option    = "box=" list | "steps=" list | "swizzle=" name | "fill=" ( "zeros" | "nan" )
+//! list      = "[" n { "," n } "]"
 //! ```
 //!
 //! A buffer without contents holds zeros. [`random`] documents the generator of `random`, so that
@@ -24,6 +27,7 @@ mod build;
 mod contents;
 mod parse;
 pub mod random;
+mod tensor;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +38,7 @@ use isa::Span;
 use crate::elem::{ElemType, Scalar};
 pub use build::BuildContext;
 pub use parse::{parse_argument, parse_buffer};
+pub use tensor::TensorSpec;
 
 /// One argument of a kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +62,20 @@ pub enum ArgValue {
     Buffer(BufferSpec),
     /// The address of a named buffer, plus an offset.
     Reference(BufferRef),
+    /// A tensor map of a named buffer.
+    Tensor(TensorSpec),
+}
+
+impl ArgValue {
+    /// The named buffer that the argument refers to.
+    #[must_use]
+    pub fn buffer(&self) -> Option<&BufferRef> {
+        match self {
+            Self::Reference(buffer) => Some(buffer),
+            Self::Tensor(spec) => Some(&spec.buffer),
+            Self::Scalar(_) | Self::Bytes(_) | Self::Buffer(_) => None,
+        }
+    }
 }
 
 /// A reference to a named buffer.

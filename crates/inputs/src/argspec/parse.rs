@@ -59,6 +59,10 @@ impl<'a> Parser<'a> {
         self.text.get(self.at..).unwrap_or("")
     }
 
+    pub(super) fn text_of(&self, range: std::ops::Range<usize>) -> &'a str {
+        self.text.get(range).unwrap_or("")
+    }
+
     /// Returns the span of a part of the text.
     pub(super) fn place(&self, range: std::ops::Range<usize>) -> Span {
         let exact = (self.span.end - self.span.start) as usize == self.text.len();
@@ -201,7 +205,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn literal(&self, ty: ElemType, range: std::ops::Range<usize>) -> Result<u64> {
-        let text = self.text.get(range.clone()).unwrap_or("");
+        let text = self.text_of(range.clone());
         elem::parse_literal(ty, text).map_err(|error| {
             let start = range.start + (text.len() - text.trim_start().len());
             let end = (start + text.trim().len()).max(start);
@@ -226,7 +230,8 @@ impl<'a> Parser<'a> {
                     .help("write &name+16 for a place 16 bytes into the buffer")
             })?;
         }
-        Ok(ArgValue::Reference(BufferRef { name: name.to_owned(), offset }))
+        let buffer = BufferRef { name: name.to_owned(), offset };
+        if self.consume(':') { self.tensor(buffer) } else { Ok(ArgValue::Reference(buffer)) }
     }
 
     pub(super) fn file(&mut self) -> Result<Contents> {

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use isa::{FileId, SourceMap, Span};
 use proptest::prelude::*;
+use simt::tensor::{Fill, Interleave, Mode, TensorElement, TensorMap, TensorSwizzle};
 
 use super::*;
 use crate::array::Array;
@@ -60,6 +61,69 @@ fn scalars_by_name_and_without() {
         ArgValue::Reference(BufferRef { name: "counts".into(), offset: 16 })
     );
     assert_eq!(argument("kernel_param_0=&c").name.as_deref(), Some("kernel_param_0"));
+}
+
+/// Returns the map of an argument for a buffer of this type and shape.
+fn map(text: &str, ty: ElemType, shape: &[u64]) -> std::result::Result<TensorMap, String> {
+    let ArgValue::Tensor(mut spec) = argument(text).value else { panic!("{text}") };
+    let made = spec.make(ty, shape, place(text));
+    made.map(|()| spec.map.expect("made")).map_err(|error| error.message)
+}
+
+#[test]
+fn tensor_maps_take_the_shape_of_the_buffer() {
+    let text = "a=&m+32:tensormap(box=[2,8, 64], swizzle=128b, fill=nan,steps=[1,2,1])";
+    assert_eq!(
+        argument(text).value.buffer(),
+        Some(&BufferRef { name: "m".into(), offset: 32 }),
+        "{text}"
+    );
+    let made = map(text, ElemType::F16, &[5, 40, 96]).expect("a map");
+    let expected = TensorMap {
+        element: TensorElement::F16,
+        rank: 3,
+        address: 0,
+        extents: [96, 40, 5, 1, 1],
+        strides: [192, 7680, 0, 0],
+        steps: [1, 2, 1, 1, 1],
+        interleave: Interleave::None,
+        swizzle: TensorSwizzle::B128,
+        promotion: 0,
+        fill: Fill::Nan,
+        mode: Mode::Tiled { extents: [64, 8, 2, 1, 1] },
+    };
+    assert_eq!(made, expected);
+    let plain = map("&m:tensormap(box=[16])", ElemType::S8, &[100]).expect("a map");
+    assert_eq!(
+        (plain.element, plain.rank, plain.swizzle),
+        (TensorElement::U8, 1, TensorSwizzle::None)
+    );
+    for (text, shape, expected) in [
+        ("&m:tensormap(box=[16])", vec![4, 64], "`m` has 2 dimensions"),
+        ("&m:tensormap(box=[4,16],steps=[1])", vec![4, 64], "`m` has 2 dimensions"),
+        (
+            "&m:tensormap(box=[4,128],swizzle=64b)",
+            vec![4, 128],
+            "the innermost dimension of the box has 128 bytes, more than the 64 of the swizzle",
+        ),
+        (
+            "&m:tensormap(box=[4,16])",
+            vec![4, 60],
+            "the stride 60 of dimension 1 is not a multiple of 16 below 2^40",
+        ),
+        (
+            "&m:tensormap(box=[1,1,1,1,1,16])",
+            vec![1, 1, 1, 1, 1, 16],
+            "a tensor has 1 to 5 dimensions, not 6",
+        ),
+        (
+            "&m:tensormap(box=[4,18446744073709551615])",
+            vec![4, 64],
+            "the box has 4294967295 elements along dimension 0: 1 to 256 are possible",
+        ),
+    ] {
+        assert_eq!(map(text, ElemType::U8, &shape), Err(expected.to_owned()), "{text}");
+    }
 }
 
 #[test]
@@ -195,6 +259,29 @@ fn errors_name_place_reason_and_help() {
             "the offset is not a number of bytes | y | write &name+16 for a place 16 bytes into the buffer",
         ),
         (
+            "&x:tensor",
+            "`tensor` is no way to pass a buffer | tensor | write &name, or &name:tensormap(box=[64,64])",
+        ),
+        (
+            "&x:tensormap",
+            "the box is missing |  | write tensormap(box=[64,64]): the elements that a copy moves",
+        ),
+        (
+            "&x:tensormap(box=64)",
+            "these are not numbers of elements | 64 | write them in brackets: [64,64]",
+        ),
+        (
+            "&x:tensormap(box=[64,-1])",
+            "these are not numbers of elements | [64,-1] | write them in brackets: [64,64]",
+        ),
+        (
+            "&x:tensormap(box=[64],swizzle=127b)",
+            "`127b` is not a swizzle | 127b | did you mean 128b?",
+        ),
+        ("&x:tensormap(box=[64],fill=1)", "`1` is not a fill | 1 | fill is zeros, nan"),
+        ("&x:tensormap(boxes=[64])", "tensormap has no option `boxes` | boxes | did you mean box?"),
+        ("&x:tensormap(box=[64,64", "the options are not closed |  | "),
+        (
             "p=bytes[123]",
             "these are not bytes | 123 | write two hexadecimal digits a byte: bytes[01 00 00 ff]",
         ),
@@ -237,7 +324,7 @@ fn files_are_checked_against_the_declaration() {
 
 proptest! {
     #[test]
-    fn no_text_panics(text in "(n=)?(u8|f32|s64|bytes|@|&)?[\\[\\](),:=+a-z0-9 -]{0,20}") {
+    fn no_text_panics(text in "(n=)?(u8|f32|s64|bytes|@|&|&x:tensormap\\(box=)?[\\[\\](),:=+a-z0-9 -]{0,20}") {
         let parsed = parse_argument(&text, place(&text));
         if let Ok(ArgSpec { value: ArgValue::Buffer(spec), .. }) = parsed {
             let limits = Limits { buffer_bytes: 1 << 16, total_bytes: 1 << 16 };

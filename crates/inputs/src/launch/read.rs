@@ -11,7 +11,7 @@ use super::{
     ExpectedTrap, LAUNCH_KEYS, LaunchEntry, LaunchFile, Located, MachineOption, NamedBuffer,
     OptionValue, ROOT_KEYS, RUN_KEYS, RunDefaults, SCHEMA_VERSION,
 };
-use crate::argspec::{ArgSpec, ArgValue, parse_argument, parse_buffer};
+use crate::argspec::{ArgSpec, parse_argument, parse_buffer};
 use crate::elem::shortened;
 use crate::tolerance::Tolerance;
 use crate::toml_reader::{Reader, Table};
@@ -216,7 +216,7 @@ impl Reader<'_> {
         let shared = self.integer(&table, "shared", 0, u64::from(u32::MAX));
         let (args, args_span) = self.arguments(&table);
         for arg in &args {
-            if let ArgValue::Reference(reference) = &arg.value {
+            if let Some(reference) = arg.value.buffer() {
                 self.known_buffer(&reference.name, arg.span, buffers);
             }
         }

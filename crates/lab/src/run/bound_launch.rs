@@ -1,10 +1,11 @@
 //! Jobs as data, for runners outside the laboratory, such as real devices.
 
+use inputs::argspec::ArgValue;
 use inputs::array::Array;
 use inputs::bind::{Pointer, bind_pointers};
 use inputs::elem::shortened;
 use inputs::launch::MachineOption;
-use isa::{Diagnostic, Diagnostics};
+use isa::{Diagnostic, Diagnostics, Span};
 
 use super::job::{Job, Result};
 
@@ -34,6 +35,14 @@ impl Job {
     /// Returns the machine's options, both those of the job and those of each launch.
     pub fn options(&self) -> impl Iterator<Item = &MachineOption> {
         self.options.iter().chain(self.launches.iter().flat_map(|(_, launch)| &launch.options))
+    }
+
+    /// Returns the place of the first argument that is a tensor map. Maps have the virtual device's
+    /// form, which no other device reads.
+    #[must_use]
+    pub fn tensor_map(&self) -> Option<Span> {
+        let mut args = self.launches.iter().flat_map(|(_, launch)| &launch.args);
+        args.find(|arg| matches!(arg.value, ArgValue::Tensor(_))).map(|arg| arg.span)
     }
 
     /// Returns the launches in order.

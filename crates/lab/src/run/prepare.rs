@@ -137,6 +137,9 @@ impl Job {
             hoist(kernel, launch, &mut parts.buffers, &mut found);
         }
         let buffers = build_buffers(&parts, settings, seed, &mut found);
+        for (_, launch) in &mut launches {
+            make_tensor_maps(launch, &buffers, &mut found);
+        }
         let (checks, skipped_checks) = prepare_checks(
             &parts,
             &buffers,
@@ -249,6 +252,23 @@ fn hoist(
         let reference = BufferRef { name: name.value.clone(), offset: 0 };
         buffers.push(NamedBuffer { name, spec: spec.clone() });
         arg.value = ArgValue::Reference(reference);
+    }
+}
+
+/// Makes the tensor maps among the arguments, of buffers that are known. Others are found later.
+fn make_tensor_maps(
+    launch: &mut LaunchEntry,
+    buffers: &[(NamedBuffer, Array)],
+    found: &mut Diagnostics,
+) {
+    for arg in &mut launch.args {
+        let ArgValue::Tensor(spec) = &mut arg.value else { continue };
+        let tensor = buffers.iter().find(|(buffer, _)| buffer.name.value == spec.buffer.name);
+        if let Some((_, array)) = tensor
+            && let Err(finding) = spec.make(array.ty(), array.shape(), arg.span)
+        {
+            found.push(finding);
+        }
     }
 }
 
