@@ -27,9 +27,27 @@ PATTERNS = {
         [6, 7, 4, 5, 2, 3, 0, 1],
         [7, 6, 5, 4, 3, 2, 1, 0],
     ],
+    # Chunks of 32 and of 64 bytes within 128 (CUDA driver API, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_*).
+    4: [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [2, 3, 0, 1, 6, 7, 4, 5],
+        [4, 5, 6, 7, 0, 1, 2, 3],
+        [6, 7, 4, 5, 2, 3, 0, 1],
+    ],
+    6: [[0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 0, 1, 2, 3]],
 }
-SPANS = {0: 32, 1: 32, 2: 64, 3: 128}
-NAMES = {0: "none", 1: "32b", 2: "64b", 3: "128b"}
+# As 4, and in every second line the halves of 16 bytes change places.
+PATTERNS[5] = PATTERNS[4]
+SPANS = {0: 32, 1: 32, 2: 64, 3: 128, 4: 128, 5: 128, 6: 128}
+NAMES = {
+    0: "none",
+    1: "32b",
+    2: "64b",
+    3: "128b",
+    4: "128b-atom-32b",
+    5: "128b-atom-32b-flip-8b",
+    6: "128b-atom-64b",
+}
 # CUtensorMapDataType: number, bytes, and the NaN of elements out of bounds.
 TYPES = {
     "u8": (0, 1, None),
@@ -50,7 +68,7 @@ def encoded(t):
     out[4] = 1 if "pixels" in t else 0
     out[5] = t["rank"] - 1
     out[6] = TYPES[t["type"]][0]
-    out[8] = t["swizzle"]
+    out[8], out[11] = min(t["swizzle"], 3), max(t["swizzle"] - 3, 0)
     out[10] = int(t["nan"])
     for i in range(5):
         extent = t["extents"][i] if i < t["rank"] else 1
@@ -105,6 +123,8 @@ def elements(t):
             linear = number * inner * size + k * size
             row, unit = linear // 128, linear // 16 % 8
             shared = row * 128 + pattern[row % len(pattern)][unit] * 16 + linear % 16
+            if t["swizzle"] == 5 and row % 2 == 1:
+                shared += 8 if shared % 16 < 8 else -8
             inside = all(0 <= c < n for c, n in zip(at, t["extents"]))
             outer = sum(c * s for c, s in zip(at[1:], t["strides"]))
             yield shared, at[0] * size + outer if inside else None
@@ -266,7 +286,7 @@ def tensor(rank, swizzle, kind, nan):
 def main():
     orders = itertools.cycle(["late", "early", "random:7"])
     kinds = itertools.cycle(TYPES)
-    for rank, swizzle in itertools.product(range(1, 6), PATTERNS):
+    for rank, swizzle in itertools.product(range(1, 6), range(4)):
         kind = next(kinds)
         nan = TYPES[kind][2] is not None and rank % 2 == 1
         t = tensor(rank, swizzle, kind, nan)
@@ -284,6 +304,13 @@ def main():
     t = tensor(3, 1, "f32", True)
     t["steps"], t["box"] = [1, 2, 2], [8, 5, 3]
     write("load-3d-steps", "A box with element strides.", t, "late")
+    for rank, swizzle in itertools.product((2, 4), (4, 5, 6)):
+        kind = next(kinds)
+        t = tensor(rank, swizzle, kind, False)
+        title = f"A box of {rank} dimensions of {kind}, swizzle {NAMES[swizzle]}, parts out of bounds."
+        write(f"load-{rank}d-{NAMES[swizzle]}", title, t, next(orders))
+        title = f"A box of {rank} dimensions of {kind} is stored, swizzle {NAMES[swizzle]}."
+        write(f"store-{rank}d-{NAMES[swizzle]}", title, t, next(orders), "store")
     columns = [
         ("3d", [16, 7, 3], [-1], [1], [2], [0, 5, 0]),
         ("4d", [16, 5, 4, 3], [-1, -1], [-1, -1], [1, 2], [0, 2, 1, 0]),
