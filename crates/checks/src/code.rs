@@ -190,6 +190,7 @@ fn role(op: Option<Op>, text: &str) -> Role {
         Some(Op::MbarArrive | Op::MbarExpect | Op::MbarComplete | Op::MbarTest | Op::MbarTry) => {
             Role::Mbarrier
         }
+        Some(Op::CpAsync) => Role::Copy,
         Some(op) if op.info().class == Class::Collective => Role::Collective,
         Some(Op::Bar) if text.contains("bar.") || text.contains(".aligned") => Role::AlignedBarrier,
         Some(_) => Role::Plain,

@@ -95,7 +95,11 @@ impl Mbarriers {
                     barrier.arrivals.push(Arrival { thread, pc: event.pc.0 });
                 }
             }
-            MbarrierEventKind::Complete { .. } => {}
+            // The thread goes on before its arrival comes.
+            MbarrierEventKind::Arrive { .. } if barrier.arrivals.len() < MOST_ARRIVALS => {
+                barrier.arrivals.push(Arrival { thread, pc: event.pc.0 });
+            }
+            MbarrierEventKind::Arrive { .. } | MbarrierEventKind::Complete { .. } => {}
         }
         if before != after {
             barrier.before = std::mem::take(&mut barrier.arrivals);

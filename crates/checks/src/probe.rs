@@ -33,6 +33,8 @@ pub enum Role {
     MbarrierInit,
     /// Another operation on a barrier in shared memory.
     Mbarrier,
+    /// It issues copies, whose accesses are events of their own (`cp.async`).
+    Copy,
 }
 
 /// An instruction as users know it.

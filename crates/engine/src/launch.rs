@@ -81,7 +81,12 @@ pub fn launch<'p, E: std::error::Error>(
     }
     let mut declined = None;
     let mut outcome = None;
-    if options.engine != Choice::Exact {
+    let delayed = state.delays_operations() && program.has_copies();
+    if options.engine != Choice::Exact && delayed {
+        let why = Declined::Launch("its copies are done later than they are issued");
+        monitor.selected(&Selected::Exact(&why));
+        declined = Some(why);
+    } else if options.engine != Choice::Exact {
         match attempt((program, cache), options, &mut state, guest.memory, &mut counters, monitor) {
             Ok(finished) => {
                 let counters = std::mem::take(&mut counters);

@@ -327,7 +327,10 @@ impl Decoder<'_> {
         let blend = (0..inst.results.len()).any(|r| self.facts.blends(b, i, r));
         let kind = match inst.op.info().class {
             _ if inst.op == Op::Fence => Kind::Fence,
-            _ if matches!(inst.op, Op::Nop | Op::Nanosleep) => Kind::Nothing,
+            // Copies are done at their place.
+            _ if matches!(inst.op, Op::Nop | Op::Nanosleep | Op::CopyCommit | Op::CopyWait) => {
+                Kind::Nothing
+            }
             Class::Compute if inst.op == Op::Sreg => self.sreg(b, i, inst)?,
             Class::Compute => self.compute(b, i, inst, pc)?,
             Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,

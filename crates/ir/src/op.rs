@@ -295,10 +295,14 @@ ops! {
     AtomVec "atomv" Memory [some T] [Addr, many T] (FLOAT) {Space Order Scope} {AtomOp} {}
         "`atom` on adjacent values, each by itself.";
     CpAsync "cpasync" Memory [] [Addr, B64, Imm, opt B32] (TySet::of(&[Ty::B32, Ty::B64, Ty::B128])) {} {Space} {} "Copies a value from global to shared memory: where to, where from, offset of that; with a fourth operand that many bytes of it, the rest is zero.";
+    CopyCommit "copycommit" System [] [] (NONE) {} {} {}
+        "Makes a group of the thread's `cpasync` since the last one.";
+    CopyWait "copywait" System [] [opt Imm] (NONE) {} {} {}
+        "Waits until at most so many of the thread's groups of `cpasync` are pending; without a number until all its `cpasync` are done.";
     MbarInit "mbarinit" Memory [] [Addr, B32] (NONE) {Space} {} {}
         "Makes a barrier in shared memory whose phases take so many arrivals.";
     MbarInval "mbarinval" Memory [] [Addr] (NONE) {Space} {} {} "Ends a barrier in shared memory.";
-    MbarArrive "mbararrive" Memory [opt B64] [Addr, B32, opt B32] (NONE) {Space Order Scope} {} {NoComplete Drop Counted Cluster} "Arrives so many times at a barrier in shared memory, after the phase expects as many bytes more as the third operand says; gives its state before.";
+    MbarArrive "mbararrive" Memory [opt B64] [Addr, B32, opt B32] (NONE) {Space Order Scope} {} {NoComplete Drop Counted Copies Cluster} "Arrives so many times at a barrier in shared memory, after the phase expects as many bytes more as the third operand says; gives its state before.";
     MbarExpect "mbarexpect" Memory [] [Addr, B32] (NONE) {Space Order Scope} {} {Cluster}
         "The phase of a barrier in shared memory waits for so many bytes more.";
     MbarComplete "mbarcomplete" Memory [] [Addr, B32] (NONE) {Space Order Scope} {} {Cluster}

@@ -172,6 +172,8 @@ pub enum Wait<const N: usize = 1> {
     Mbarrier(Box<MbarrierWait>),
     /// For groups of bulk copies.
     BulkGroup,
+    /// For groups of other copies (`cp.async`).
+    CopyGroup,
 }
 
 /// A barrier in shared memory that a path waits for.
@@ -236,6 +238,7 @@ impl<const N: usize> fmt::Display for Wait<N> {
             ),
             Self::Mbarrier(barrier) => write!(f, "waits for {barrier}"),
             Self::BulkGroup => write!(f, "waits for a group of bulk copies"),
+            Self::CopyGroup => write!(f, "waits for a group of copies"),
         }
     }
 }

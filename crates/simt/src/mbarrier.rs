@@ -181,6 +181,17 @@ impl Mbarrier {
         Ok(next)
     }
 
+    /// The object whose current phase waits for `count` arrivals more.
+    ///
+    /// # Errors
+    /// [`Misuse::Count`] for a count of 0, and more than [`MAX_COUNT`] pending arrivals.
+    pub fn await_more(self, count: u32) -> Result<Self, Misuse> {
+        check_count(count)?;
+        let pending = self.pending() + count;
+        check_count(pending)?;
+        Ok(Self(self.0 & !COUNT | u64::from(pending)))
+    }
+
     /// Returns the next phase if this one is complete.
     fn completed(self, expected: u32) -> Self {
         if self.0 & (TRANSACTIONS | COUNT) != 0 {

@@ -254,6 +254,8 @@ pub enum AsyncEvent {
         address: u64,
         /// The number of bytes.
         bytes: u64,
+        /// The bytes, the lowest first, if they are at most 16.
+        words: Option<[u64; 2]>,
     },
     /// An operation completes: nothing more of it follows.
     Complete {
@@ -278,6 +280,8 @@ pub enum AsyncEvent {
 /// The groups of operations that a thread commits and waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AsyncGroups {
+    /// Copies that are not bulk copies (`cp.async`).
+    Copies,
     /// Bulk copies.
     Bulk,
     /// Products of warp groups.
@@ -323,6 +327,11 @@ pub enum MbarrierEventKind {
         operation: u64,
         /// The bytes.
         bytes: u32,
+    },
+    /// An arrival that was to come after the copies of a thread does.
+    Arrive {
+        /// The operation.
+        operation: u64,
     },
     /// A thread begins to wait for a phase, or finds that it has not completed.
     Waits,

@@ -501,6 +501,19 @@ fn copy<const N: usize, O: Observer<N>>(
         state.scratch.lanes = places;
         return Err(failure);
     }
+    if crate::copies::are_operations(state, observer) {
+        let copies = from.iter().zip(&places);
+        let copies = copies.map(|(&(lane, from, bytes), &(_, to))| crate::copies::LaneCopy {
+            lane: usize::from(lane),
+            to,
+            from,
+            bytes,
+        });
+        let issued = crate::copies::issue(state, now, size, &copies.collect::<Vec<_>>());
+        observe_copy(state, now, op, (&from, &places), observer);
+        state.scratch.lanes = places;
+        return issued;
+    }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
     let words_of = |&(lane, at, bytes): &(u16, u64, u64)| {
         copied(state, now.slot, threads + usize::from(lane), (at, bytes))
@@ -531,6 +544,24 @@ fn copy<const N: usize, O: Observer<N>>(
     }
     state.scratch.lanes = places;
     Ok(())
+}
+
+/// Reports the accesses of copies that are done in steps: what they read is not known.
+fn observe_copy<const N: usize, O: Observer<N>>(
+    state: &State<N>,
+    now: &Now<N>,
+    op: &CopyOp,
+    (from, to): (&[(u16, u64, u64)], &[(u16, u64)]),
+    observer: &mut O,
+) {
+    if !O::EVENTS.has(Events::ACCESS) {
+        return;
+    }
+    let read = from.iter().filter(|&&(.., bytes)| bytes != 0);
+    let read = read.map(|&(lane, at, _)| (lane, at)).collect();
+    observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, &[], observer);
+    let store = (&op.to, AccessKind::Store, op.to.size);
+    observe_at(state, now, store, to.to_vec(), &[], observer);
 }
 
 /// The bytes of global memory that a thread copies, of at most 16; zeros follow them.

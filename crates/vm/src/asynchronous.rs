@@ -23,6 +23,7 @@ use ir::mods::AtomOp;
 use simt::LaneMask;
 use simt::Pc;
 use simt::machine::Step;
+use simt::mbarrier::{Arrival, Mbarrier, Misuse};
 use simt::memory::{AccessKind, Addr};
 use simt::observe::{
     AsyncEvent, AsyncGroups, GroupId, MbarrierEvent, MbarrierEventKind, Observer, Space,
@@ -144,8 +145,11 @@ pub(crate) struct Transfer {
 pub(crate) enum Completion {
     /// `complete_tx` of so many bytes at barriers in shared memory, by slot and offset.
     Mbarriers(SmallVec<[(usize, u64, u32); 2]>),
-    /// The group of bulk copies of the issuing thread with this number ends.
-    Group(u64),
+    /// A part of the group of the issuing thread with this number ends.
+    Group(AsyncGroups, u64),
+    /// An arrival at a barrier in shared memory, by slot and offset, when the copies of the thread
+    /// are done that are not bulk copies and were issued before.
+    Arrive((usize, u64)),
 }
 
 /// The thread and instruction that issued an operation.
@@ -200,9 +204,15 @@ impl Operation {
         });
         let completes = match &self.completion {
             Completion::Mbarriers(all) => all.iter().any(|m| m.0 == slot),
-            Completion::Group(_) => self.issuer.slot == slot,
+            Completion::Group(..) => self.issuer.slot == slot,
+            Completion::Arrive(barrier) => barrier.0 == slot,
         };
         transfers || completes
+    }
+
+    /// Whether the thread that has issued it is that of another operation.
+    fn is_of(&self, (slot, thread): (usize, u32)) -> bool {
+        self.issuer.slot == slot && self.issuer.thread() == thread
     }
 }
 
@@ -226,6 +236,11 @@ impl Queue {
             _ => 0,
         };
         Self { policy, seed, ..Self::default() }
+    }
+
+    /// Whether operations go on beyond the instruction that issues them.
+    pub(crate) fn delays(&self) -> bool {
+        self.policy != Asynchrony::Early
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -263,18 +278,34 @@ impl Queue {
         (z ^ z >> 31) % most.max(1)
     }
 
-    /// Whether a group of bulk copies of a thread is pending: one whose number is below `limit`.
+    /// Whether a group of a thread is pending: one of a kind whose number is below a limit.
     pub(crate) fn is_group_pending(
         &self,
-        (slot, thread): (usize, u32),
-        limit: u64,
+        thread: (usize, u32),
+        (groups, limit): (AsyncGroups, u64),
         reads: bool,
     ) -> bool {
         self.operations.iter().any(|op| {
-            let own = op.issuer.slot == slot && op.issuer.thread() == thread;
             let pending = !(reads && op.is_read());
-            own && pending && matches!(op.completion, Completion::Group(n) if n < limit)
+            let named = |c: &Completion| {
+                matches!(*c, Completion::Group(kind, n) if kind == groups && n < limit)
+            };
+            named(&op.completion) && pending && op.is_of(thread)
         })
+    }
+
+    /// The operation of which a step has to be done for that of another one: a copy that an arrival
+    /// comes after, else that other one.
+    fn first_for(&self, index: usize) -> usize {
+        let arrival = &self.operations[index];
+        if !matches!(arrival.completion, Completion::Arrive(_)) {
+            return index;
+        }
+        let thread = (arrival.issuer.slot, arrival.issuer.thread());
+        let copy = |op: &Operation| {
+            matches!(op.completion, Completion::Group(AsyncGroups::Copies, _)) && op.is_of(thread)
+        };
+        self.operations[..index].iter().position(copy).unwrap_or(index)
     }
 }
 
@@ -282,14 +313,15 @@ impl Queue {
 pub(crate) fn issue<const N: usize>(state: &mut State<N>, mut operation: Operation) {
     operation.number = state.queue.number();
     let Issuer { group, lane, pc, .. } = operation.issuer;
-    let groups = matches!(operation.completion, Completion::Group(_)).then_some(AsyncGroups::Bulk);
-    let barrier = match &operation.completion {
-        Completion::Mbarriers(all) => all.first().map(|&(slot, offset, _)| {
-            let owner = state.resident[slot].as_deref();
-            (owner.map_or(group.cta, |cta| cta.index), offset)
-        }),
-        Completion::Group(_) => None,
+    let (groups, barrier) = match &operation.completion {
+        Completion::Mbarriers(all) => (None, all.first().map(|&(slot, offset, _)| (slot, offset))),
+        Completion::Group(groups, _) => (Some(*groups), None),
+        Completion::Arrive(barrier) => (None, Some(*barrier)),
     };
+    let barrier = barrier.map(|(slot, offset)| {
+        let owner = state.resident[slot].as_deref();
+        (owner.map_or(group.cta, |cta| cta.index), offset)
+    });
     let (number, generic) = (operation.number, operation.generic);
     let event = AsyncEvent::Issue { operation: number, generic, group: groups, barrier };
     state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
@@ -389,31 +421,36 @@ fn choose<const N: usize>(
     place: Option<Place>,
 ) -> Option<usize> {
     let belongs = |op: &Operation| place.is_none_or(|p| p.slots().contains(&op.issuer.slot));
-    let of_cluster: Vec<usize> = (0..state.queue.operations.len())
-        .filter(|&i| belongs(&state.queue.operations[i]))
-        .collect();
-    match state.queue.policy {
+    let picked = match state.queue.policy {
         Asynchrony::Random(_) => {
-            let most = of_cluster.len() as u64;
-            let pick = state.queue.random(most) as usize;
+            let of_cluster = |ops: &[Operation]| -> Vec<usize> {
+                (0..ops.len()).filter(|&i| belongs(&ops[i])).collect()
+            };
+            let of_cluster = of_cluster(&state.queue.operations);
+            let pick = state.queue.random(of_cluster.len() as u64) as usize;
             of_cluster.get(pick).copied()
         }
-        Asynchrony::Early => of_cluster.first().copied(),
+        Asynchrony::Early => state.queue.operations.iter().position(belongs),
         Asynchrony::Late => {
             let awaited = crate::mbarrier::awaited(program, state);
-            let helps = |&&i: &&usize| match &state.queue.operations[i].completion {
-                Completion::Mbarriers(all) => all.iter().any(|m| {
-                    awaited.barriers.contains(&(m.0, m.1)) || state.queue.polled == Some((m.0, m.1))
-                }),
-                Completion::Group(number) => {
-                    let issuer = state.queue.operations[i].issuer;
-                    let thread = (issuer.slot, issuer.thread());
-                    awaited.groups.iter().any(|g| g.0 == thread && *number < g.1)
+            let wanted = |barrier: &(usize, u64)| {
+                awaited.barriers.contains(barrier) || state.queue.polled == Some(*barrier)
+            };
+            let helps = |op: &Operation| match &op.completion {
+                Completion::Mbarriers(all) => all.iter().any(|m| wanted(&(m.0, m.1))),
+                Completion::Arrive(barrier) => wanted(barrier),
+                Completion::Group(groups, number) => {
+                    let thread = (op.issuer.slot, op.issuer.thread());
+                    let limit = awaited.groups.get(&(thread, *groups));
+                    limit.is_some_and(|limit| number < limit)
                 }
             };
-            of_cluster.iter().find(helps).or(of_cluster.first()).copied()
+            let ops = &state.queue.operations;
+            let helping = ops.iter().position(|op| belongs(op) && helps(op));
+            helping.or_else(|| ops.iter().position(belongs))
         }
-    }
+    };
+    picked.map(|index| state.queue.first_for(index))
 }
 
 /// Finishes all operations that reach the shared memory of a CTA that ends.
@@ -424,6 +461,7 @@ pub(crate) fn drain<const N: usize, O: Observer<N>>(
     observer: &mut O,
 ) -> Result<(), Box<Step<Cause, N>>> {
     while let Some(index) = state.queue.operations.iter().position(|op| op.reaches(slot)) {
+        let index = state.queue.first_for(index);
         step(program, state, index, observer)?;
     }
     Ok(())
@@ -473,8 +511,7 @@ fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Fa
         match &transfer.from {
             Source::Memory(from) => {
                 let bytes = read(state, *from, transfer.bytes).map_err(|c| fail(c, lane))?;
-                let at = (*from, transfer.bytes);
-                announce(state, (issuer, number), AccessKind::Load, at);
+                announce(state, (issuer, number), AccessKind::Load, (*from, &bytes));
                 transfer.from = Source::Bytes(bytes);
             }
             Source::Bytes(bytes) if !reads => {
@@ -483,7 +520,7 @@ fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Fa
                     Effect::Combine(..) => AccessKind::Atomic,
                     Effect::Copy | Effect::Masked(_) => AccessKind::Store,
                 };
-                announce(state, (issuer, number), kind, (transfer.to, transfer.bytes));
+                announce(state, (issuer, number), kind, (transfer.to, bytes));
             }
             Source::Bytes(_) => {}
         }
@@ -563,19 +600,42 @@ fn combine(effect: Effect, old: &[u8], new: &mut [u8]) {
 
 fn complete<const N: usize>(state: &mut State<N>, operation: &Operation) -> Result<(), Failure<N>> {
     let Issuer { group, lane, pc, .. } = operation.issuer;
-    if let Completion::Mbarriers(all) = &operation.completion {
-        for &(slot, offset, bytes) in all {
-            let words = crate::mbarrier::complete_transaction(state, (slot, offset), bytes)
-                .map_err(|cause| fail(cause, LaneMask::EMPTY))?;
-            let owner = state.resident[slot].as_deref().map_or(group.cta, |cta| cta.index);
-            let kind = MbarrierEventKind::Complete { operation: operation.number, bytes };
-            let lane = lane as u16;
-            let event = MbarrierEvent { group, lane, pc, owner, offset, words, kind };
-            state.scratch.announced.mbarrier(event);
+    let number = operation.number;
+    match &operation.completion {
+        Completion::Mbarriers(all) => {
+            for &(slot, offset, bytes) in all {
+                let kind = MbarrierEventKind::Complete { operation: number, bytes };
+                change(state, operation, ((slot, offset), kind), |barrier| {
+                    barrier.complete(bytes)
+                })?;
+            }
         }
+        Completion::Arrive(barrier) => {
+            let kind = MbarrierEventKind::Arrive { operation: number };
+            let arrive = |barrier: Mbarrier| barrier.arrive(1, Arrival::default());
+            change(state, operation, (*barrier, kind), arrive)?;
+        }
+        Completion::Group(..) => {}
     }
-    let event = AsyncEvent::Complete { operation: operation.number };
+    let event = AsyncEvent::Complete { operation: number };
     state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
+    Ok(())
+}
+
+/// Changes a barrier in shared memory where an operation completes.
+fn change<const N: usize>(
+    state: &mut State<N>,
+    operation: &Operation,
+    ((slot, offset), kind): ((usize, u64), MbarrierEventKind),
+    change: impl FnOnce(Mbarrier) -> Result<Mbarrier, Misuse>,
+) -> Result<(), Failure<N>> {
+    let Issuer { group, lane, pc, .. } = operation.issuer;
+    let words = crate::mbarrier::change(state, (slot, offset), change)
+        .map_err(|cause| fail(cause, LaneMask::EMPTY))?;
+    let owner = state.resident[slot].as_deref().map_or(group.cta, |cta| cta.index);
+    let lane = lane as u16;
+    let event = MbarrierEvent { group, lane, pc, owner, offset, words, kind };
+    state.scratch.announced.mbarrier(event);
     Ok(())
 }
 
@@ -584,8 +644,18 @@ fn announce<const N: usize>(
     state: &mut State<N>,
     (issuer, operation): (Issuer, u64),
     kind: AccessKind,
-    (at, bytes): (Location, u64),
+    (at, data): (Location, &[u8]),
 ) {
+    if !state.scratch.announced.wanted() {
+        return;
+    }
+    let words = (data.len() <= 16).then(|| {
+        let mut bytes = [0; 16];
+        bytes[..data.len()].copy_from_slice(data);
+        let all = u128::from_le_bytes(bytes);
+        [all as u64, (all >> 64) as u64]
+    });
+    let bytes = data.len() as u64;
     let (space, owner, address) = match at {
         Location::Global(address) => (Space::Global, issuer.group.cta, address),
         Location::Shared { slot, offset } => {
@@ -593,7 +663,7 @@ fn announce<const N: usize>(
             (Space::Shared, owner.map_or(issuer.group.cta, |cta| cta.index), offset)
         }
     };
-    let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes };
+    let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes, words };
     let Issuer { group, lane, pc, .. } = issuer;
     state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
 }

@@ -1,4 +1,4 @@
-//! Bulk copies, asynchronous stores, and waits for groups of bulk copies.
+//! Bulk copies and asynchronous stores.
 //!
 //! All addresses are checked when the instruction is issued, and what can be refused is refused
 //! there; the bytes move in the steps of [`crate::asynchronous`]. The rules of alignment and size
@@ -9,16 +9,15 @@ use crate::asynchronous::{
     self, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
 };
 use crate::cause::Cause;
-use crate::code::{AsyncStore, BulkOp, Exec};
+use crate::code::{AsyncStore, BulkOp};
 use crate::control::{fail, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
-use crate::program::Program;
-use crate::state::{Cta, Parked, State, Waiting};
+use crate::state::{Cta, State};
 use compute::space_of;
 use ir::mods::{Bulk, Space};
+use simt::LaneMask;
 use simt::memory::AccessKind;
-use simt::observe::{AsyncEvent, AsyncGroups};
-use simt::{LaneMask, Pc};
+use simt::observe::AsyncGroups;
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -121,8 +120,8 @@ fn operation<const N: usize>(
     }
     let completion = match op.kind {
         Bulk::Store => {
-            let thread = thread as u32;
-            Completion::Group(cta.commits.get(&thread).copied().unwrap_or(0))
+            let groups = AsyncGroups::Bulk;
+            Completion::Group(groups, crate::groups::current(cta, thread, groups))
         }
         Bulk::Load | Bulk::Send => Completion::Mbarriers(barriers),
     };
@@ -223,7 +222,7 @@ fn stored<const N: usize>(
 ) -> Result<Operation, Cause> {
     let issuer = Issuer::of(state, now, lane);
     let Some(cta) = state.resident[now.slot].as_deref() else {
-        let (transfers, completion) = (Vec::new(), Completion::Group(0));
+        let (transfers, completion) = (Vec::new(), Completion::Group(AsyncGroups::Bulk, 0));
         return Ok(Operation { issuer, number: 0, generic: true, transfers, completion });
     };
     let thread = cta.groups[now.group].thread(lane);
@@ -245,74 +244,4 @@ fn stored<const N: usize>(
     let transfers = vec![Transfer { from: Source::Bytes(bytes), to, bytes: len, effect }];
     let completion = Completion::Mbarriers(barriers);
     Ok(Operation { issuer, number: 0, generic: true, transfers, completion })
-}
-
-/// Ends the group of bulk copies of each thread.
-pub(crate) fn commit<const N: usize>(state: &mut State<N>, now: &Now<N>) -> Executed<N> {
-    if let Some(cta) = state.resident[now.slot].as_deref_mut() {
-        for lane in now.on {
-            let thread = cta.groups[now.group].thread(lane) as u32;
-            *cta.commits.entry(thread).or_default() += 1;
-        }
-        let (group, event) = (cta.group_id(now.group), AsyncEvent::Commit(AsyncGroups::Bulk));
-        state.scratch.announced.add(group, now.pc, now.on, event);
-    }
-    Ok(Outcome::Advance)
-}
-
-/// Parks the threads that have more groups of bulk copies pending than the instruction allows.
-pub(crate) fn wait<const N: usize>(
-    state: &mut State<N>,
-    now: &Now<N>,
-    (pending, reads): (u64, bool),
-) -> Executed<N> {
-    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(Outcome::Advance) };
-    let first = cta.groups[now.group].first_thread as usize;
-    let limit =
-        |thread: u32| cta.commits.get(&thread).copied().unwrap_or(0).saturating_sub(pending);
-    let waits = now.on.filter(|lane| {
-        let thread = (first + lane) as u32;
-        state.queue.is_group_pending((now.slot, thread), limit(thread), reads)
-    });
-    let (group, groups) = (cta.group_id(now.group), AsyncGroups::Bulk);
-    let event = AsyncEvent::Wait { groups, pending, reads };
-    state.scratch.announced.add(group, now.pc, now.on - waits, event);
-    if waits.is_empty() {
-        return Ok(Outcome::Advance);
-    }
-    if let Some(cta) = state.resident[now.slot].as_deref_mut() {
-        cta.watching += waits.count();
-        for lane in waits {
-            cta.parked[first + lane] = Some(Parked { pc: now.pc, wait: Waiting::BulkGroup });
-        }
-    }
-    Ok(Outcome::Park(waits))
-}
-
-/// The number below which all groups of a waiting thread are to end, and whether it is enough that
-/// their sources have been read.
-pub(crate) fn limit<const N: usize>(
-    program: &Program,
-    cta: &Cta<N>,
-    thread: u32,
-    pc: Pc,
-) -> (u64, bool) {
-    match program.at(pc).map(|code| &code.exec) {
-        Some(&Exec::BulkWait { pending, reads }) => {
-            (cta.commits.get(&thread).copied().unwrap_or(0).saturating_sub(pending), reads)
-        }
-        _ => (0, false),
-    }
-}
-
-/// Returns whether what a thread waits for is done.
-pub(crate) fn is_done<const N: usize>(
-    program: &Program,
-    state: &State<N>,
-    cta: &Cta<N>,
-    thread: usize,
-) -> bool {
-    let Some(parked) = cta.parked[thread] else { return false };
-    let (limit, reads) = limit(program, cta, thread as u32, parked.pc);
-    !state.queue.is_group_pending((cta.place.slot(), thread as u32), limit, reads)
 }

@@ -13,6 +13,7 @@ use simt::Pc;
 use simt::matrix::GroupProduct;
 use simt::mbarrier::Arrival;
 use simt::memory::Width;
+use simt::observe::AsyncGroups;
 use smallvec::SmallVec;
 
 /// The origin of an operand.
@@ -86,6 +87,8 @@ pub(crate) struct AtomicOp {
 pub(crate) struct MbarrierOp {
     pub(crate) mem: MemOp,
     pub(crate) kind: MbarrierKind,
+    /// Whether an arrival comes when the thread's copies are done.
+    pub(crate) after_copies: bool,
 }
 
 /// The operation on a barrier in shared memory.
@@ -159,6 +162,16 @@ pub(crate) struct AsyncStore {
     pub(crate) mem: MemOp,
     pub(crate) barrier: Src,
     pub(crate) combine: Option<(AtomOp, Ty)>,
+}
+
+/// A wait for groups of copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupWait {
+    pub(crate) groups: AsyncGroups,
+    /// Groups that may be unfinished; if absent, all copies are to be done, committed or not.
+    pub(crate) pending: Option<u64>,
+    /// Whether it is enough that sources have been read.
+    pub(crate) reads: bool,
 }
 
 /// A copy from global to shared memory.
@@ -279,11 +292,9 @@ pub(crate) enum Exec {
     Mbarrier(MbarrierOp),
     Bulk(BulkOp),
     Tensor(TensorOp),
-    BulkCommit,
-    BulkWait {
-        pending: u64,
-        reads: bool,
-    },
+    /// Makes groups of the threads' copies.
+    GroupCommit(AsyncGroups),
+    GroupWait(GroupWait),
     AsyncStore(AsyncStore),
     ClusterArrive,
     ClusterWait,
@@ -459,13 +470,14 @@ impl Code {
         let shared = |op: &MemOp| !matches!(op.space, Space::Local | Space::Param | Space::Const);
         match &self.exec {
             Exec::Load(op) | Exec::Store(op) => shared(op),
+            Exec::GroupCommit(groups) | Exec::GroupWait(GroupWait { groups, .. }) => {
+                *groups != AsyncGroups::Copies
+            }
             Exec::Atomic(_)
             | Exec::Copy(_)
             | Exec::Mbarrier(_)
             | Exec::Bulk(_)
             | Exec::Tensor(_)
-            | Exec::BulkCommit
-            | Exec::BulkWait { .. }
             | Exec::AsyncStore(_)
             | Exec::ClusterArrive
             | Exec::ClusterWait

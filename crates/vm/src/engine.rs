@@ -23,7 +23,7 @@ use crate::state::{Cta, State, Turn};
 use converge::{Event, Path, Policy, SyncOp};
 use ir::module::MaskTest;
 use simt::machine::{Machine, Step};
-use simt::observe::{AsyncEvent, AsyncGroups, Branch, CtaEvent, Events, Issue, Observer};
+use simt::observe::{Branch, CtaEvent, Events, Issue, Observer};
 use simt::slots::{Domain, IssueLanes, LaneSlots};
 use simt::trap::Fault;
 use simt::{LaneMask, Pc};
@@ -451,9 +451,7 @@ fn announce_wait<const N: usize>(program: &Program, state: &mut State<N>, releas
         return;
     }
     let event = match program.at(release.pc).map(|code| &code.exec) {
-        Some(&Exec::BulkWait { pending, reads }) => {
-            AsyncEvent::Wait { groups: AsyncGroups::Bulk, pending, reads }
-        }
+        Some(Exec::GroupWait(op)) => crate::groups::waited(op),
         Some(&Exec::WaitProducts(most)) => crate::warp_group::waited(most),
         _ => return,
     };
@@ -511,8 +509,8 @@ fn execute<const N: usize, O: Observer<N>>(
         Exec::Mbarrier(op) => crate::mbarrier::execute(program, state, now, op, releases, observer),
         Exec::Bulk(op) => crate::bulk::copy(state, now, op),
         Exec::Tensor(op) => crate::tensor::copy(state, now, op),
-        Exec::BulkCommit => crate::bulk::commit(state, now),
-        &Exec::BulkWait { pending, reads } => crate::bulk::wait(state, now, (pending, reads)),
+        Exec::GroupCommit(groups) => Ok(crate::groups::commit(state, now, *groups)),
+        Exec::GroupWait(op) => Ok(crate::groups::wait(state, now, op)),
         Exec::AsyncStore(op) => crate::bulk::store(state, now, op),
         Exec::ClusterArrive => crate::cluster::execute(state, now, false, releases, observer),
         Exec::ClusterWait => crate::cluster::execute(state, now, true, releases, observer),

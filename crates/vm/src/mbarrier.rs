@@ -23,7 +23,7 @@ use ir::mods::Space;
 use rustc_hash::FxHashMap;
 use simt::mbarrier::{Mbarrier, Misuse};
 use simt::memory::{AccessKind, SHARED_WINDOW, Width};
-use simt::observe::{Events, MbarrierEvent, MbarrierEventKind, Observer, Order};
+use simt::observe::{AsyncGroups, Events, MbarrierEvent, MbarrierEventKind, Observer, Order};
 use simt::{LaneMask, Pc};
 use smallvec::SmallVec;
 
@@ -55,6 +55,14 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         MbarrierKind::Test { .. } | MbarrierKind::Try { .. } => AccessKind::Load,
     };
     let places = check(state, now, &op.mem, kind, 1)?;
+    if op.after_copies && crate::copies::are_operations(state, observer) {
+        if O::EVENTS.has(Events::ACCESS) {
+            observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), &[], observer);
+        }
+        crate::copies::arrive(state, now, op, &places)?;
+        state.scratch.lanes = places;
+        return Ok(Outcome::Advance);
+    }
     let effects = effects(state, now, op, &places)?;
     let waits = matches!(op.kind, MbarrierKind::Try { .. });
     if waits && effects.iter().all(|e| e.result == 0) && !effects.is_empty() {
@@ -217,18 +225,17 @@ fn apply(
     })
 }
 
-/// Completes bytes of transactions at a barrier in shared memory. Returns its word before and
-/// after.
-pub(crate) fn complete_transaction<const N: usize>(
+/// Changes a barrier in shared memory. Returns its word before and after.
+pub(crate) fn change<const N: usize>(
     state: &mut State<N>,
     (slot, offset): (usize, u64),
-    bytes: u32,
+    change: impl FnOnce(Mbarrier) -> Result<Mbarrier, Misuse>,
 ) -> Result<[u64; 2], Cause> {
     let Some(cta) = state.resident[slot].as_deref_mut() else { return Ok([0; 2]) };
     let wrong = |misuse| Cause::Mbarrier { offset: cta.place.base() + offset, misuse };
     let word = cta.shared.load(offset, Width::B8).unwrap_or(0);
     let barrier = Mbarrier::load(word).map_err(wrong)?;
-    let next = barrier.complete(bytes).map_err(wrong)?;
+    let next = change(barrier).map_err(wrong)?;
     let done = cta.shared.store(offset, Width::B8, next.word());
     debug_assert!(done.is_ok(), "checked when the operation was issued");
     Ok([word, next.word()])
@@ -239,8 +246,8 @@ pub(crate) fn complete_transaction<const N: usize>(
 pub(crate) struct Awaited {
     /// Barriers, by slot and offset.
     pub(crate) barriers: Vec<(usize, u64)>,
-    /// Slot and thread, and the number below which all its groups of bulk copies are to end.
-    pub(crate) groups: Vec<((usize, u32), u64)>,
+    /// Slot and thread, and the number below which all its groups of a kind are to end.
+    pub(crate) groups: FxHashMap<((usize, u32), AsyncGroups), u64>,
 }
 
 /// What the parked threads of all CTAs wait for.
@@ -253,9 +260,10 @@ pub(crate) fn awaited<const N: usize>(program: &Program, state: &State<N>) -> Aw
                 Waiting::Mbarrier => {
                     out.barriers.extend(barrier_of(program, state, cta, thread).map(|b| b.0));
                 }
-                Waiting::BulkGroup => {
-                    let limit = crate::bulk::limit(program, cta, thread as u32, parked.pc);
-                    out.groups.push(((cta.place.slot(), thread as u32), limit.0));
+                Waiting::Groups(_) => {
+                    let limit = crate::groups::awaited(program, cta, thread, parked.pc);
+                    let own = (cta.place.slot(), thread as u32);
+                    out.groups.extend(limit.map(|(groups, limit)| ((own, groups), limit)));
                 }
                 _ => {}
             }
@@ -284,8 +292,7 @@ pub(crate) fn barrier_of<const N: usize>(
     Some(((slot, offset), done))
 }
 
-/// Wakes the threads of a cluster whose phase has completed, or whose groups of bulk copies are
-/// done.
+/// Wakes the threads of a cluster whose phase has completed, or whose groups of copies are done.
 pub(crate) fn wake<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -302,7 +309,7 @@ pub(crate) fn wake<const N: usize, O: Observer<N>>(
                 Some(Waiting::Mbarrier) => {
                     barrier_of(program, state, cta, thread).is_some_and(|found| found.1)
                 }
-                Some(Waiting::BulkGroup) => crate::bulk::is_done(program, state, cta, thread),
+                Some(Waiting::Groups(_)) => crate::groups::is_done(program, state, cta, thread),
                 _ => false,
             })
             .collect();

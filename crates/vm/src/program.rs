@@ -1,7 +1,7 @@
 //! Linked programs, and errors of linking.
 
-use crate::code::Code;
 use crate::code::Rows;
+use crate::code::{Code, Exec};
 use converge::plan::{Plan, PlanError};
 use flow::GraphError;
 use ir::{LocId, Module};
@@ -123,6 +123,12 @@ impl Program {
     #[must_use]
     pub fn code(&self) -> &[Code] {
         &self.code
+    }
+
+    /// Whether it has copies that its threads wait for by groups (`cp.async`).
+    #[must_use]
+    pub fn has_copies(&self) -> bool {
+        self.code.iter().any(|code| matches!(code.exec, Exec::Copy(_)))
     }
 
     /// The static plan of its control flow.

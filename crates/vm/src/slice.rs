@@ -162,8 +162,8 @@ impl Slice {
             | Exec::BarrierBreak(_)
             | Exec::Yield
             | Exec::Exit
-            | Exec::BulkCommit
-            | Exec::BulkWait { .. }
+            | Exec::GroupCommit(_)
+            | Exec::GroupWait(_)
             | Exec::ClusterArrive
             | Exec::ClusterWait
             | Exec::AssertFail { .. }

@@ -24,6 +24,7 @@ use ir::mods::Space;
 use rustc_hash::FxHashMap;
 use simt::counts::Counts;
 use simt::memory::{Block, MemoryMap, Symbol};
+use simt::observe::AsyncGroups;
 use simt::{GroupId, LaneMask, Pc};
 use std::sync::Arc;
 
@@ -150,7 +151,7 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) warp_groups: Vec<WarpGroup>,
     pub(crate) arrivals: Arrivals,
     /// Groups of bulk copies that each thread has committed, if any.
-    pub(crate) commits: FxHashMap<u32, u64>,
+    pub(crate) commits: FxHashMap<(u32, AsyncGroups), u64>,
     /// Threads that wait at barriers in memory, or for groups of bulk copies.
     pub(crate) watching: u32,
     /// The wait of each thread.
@@ -184,8 +185,8 @@ pub(crate) enum Waiting {
     Cluster,
     /// For a phase of a barrier in memory.
     Mbarrier,
-    /// For groups of bulk copies.
-    BulkGroup,
+    /// For groups of copies.
+    Groups(AsyncGroups),
 }
 
 /// Call frames of all threads of a CTA.
@@ -446,6 +447,12 @@ impl<const N: usize> State<N> {
     #[must_use]
     pub fn tolerated(&self) -> &Tolerated<N> {
         &self.tolerated
+    }
+
+    /// Whether asynchronous operations go on beyond the instruction that issues them.
+    #[must_use]
+    pub fn delays_operations(&self) -> bool {
+        self.queue.delays()
     }
 
     /// CTAs that have ended, and all of the grid.

@@ -16,6 +16,7 @@ use compute::space_of;
 use ir::Ty;
 use ir::mods::{AtomOp, Space, TensorMode};
 use simt::memory::{AccessKind, Width};
+use simt::observe::AsyncGroups;
 use simt::tensor::{BYTES, Coordinates, EncodingError, Mode, Run, TensorElement, TensorMap};
 use smallvec::SmallVec;
 use thiserror::Error;
@@ -176,8 +177,9 @@ fn operation<const N: usize>(
     let plan = plan(state, cta, (now.group, thread), op)?;
     let (transfers, completion) = match op.barrier {
         None => {
-            let group = cta.commits.get(&(thread as u32)).copied().unwrap_or(0);
-            (stores(state, (cta, thread), op, &plan)?, Completion::Group(group))
+            let groups = AsyncGroups::Bulk;
+            let number = crate::groups::current(cta, thread, groups);
+            (stores(state, (cta, thread), op, &plan)?, Completion::Group(groups, number))
         }
         Some(barrier) => {
             let place = (Space::Shared, get(barrier), true);

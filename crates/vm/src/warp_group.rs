@@ -311,7 +311,8 @@ fn announce_reads<const N: usize>(
     let (operation, space, kind) = (pending.number, Space::Shared, AccessKind::Load);
     for range in units.chunk_by(|a, b| a + UNIT == *b) {
         let (address, bytes) = (range[0], range.len() as u64 * UNIT);
-        let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes };
+        let event =
+            AsyncEvent::Access { operation, kind, space, owner, address, bytes, words: None };
         announce(state, at, pending.pc, event);
     }
     announce(state, at, pending.pc, AsyncEvent::Complete { operation });

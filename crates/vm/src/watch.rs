@@ -17,7 +17,7 @@ use converge::Path;
 use simt::machine::{Hang, HangKind, MbarrierWait, Step, Wait, Waiter};
 use simt::mbarrier::Mbarrier;
 use simt::memory::Width;
-use simt::observe::Observer;
+use simt::observe::{AsyncGroups, Observer};
 use simt::{LaneMask, Pc};
 
 /// Turns of CTAs without progress before states are compared.
@@ -338,7 +338,8 @@ fn waits<const N: usize>(
                 Wait::Cluster { arrived, expected }
             }
             Some(Waiting::Mbarrier) => mbarrier(program, state, cta, thread),
-            Some(Waiting::BulkGroup) => Wait::BulkGroup,
+            Some(Waiting::Groups(AsyncGroups::Copies)) => Wait::CopyGroup,
+            Some(Waiting::Groups(_)) => Wait::BulkGroup,
             None if runnable.iter().any(|r| r.lanes.contains(lane)) => Wait::Running,
             None => Wait::Turn,
         };

@@ -16,8 +16,12 @@
 //! What threads write happens before what an operation reads through the async proxy only if a
 //! proxy fence is between them (PTX ISA, "Causality Order").
 //!
-//! Agents are numbered again after [`MOST`] operations of a block: a thread that knows a later
-//! operation then seems to know the one before, and a race may be missed.
+//! Of the copies that are not bulk copies (`cp.async`) each thread has agents of its own, whose
+//! epochs its commits end: a wait for its groups knows the agents up to the last of these. An
+//! arrival after copies publishes what the thread knew, and its copies until then.
+//!
+//! Other agents are numbered again after [`MOST`] operations of a block: a thread that knows a
+//! later operation then seems to know the one before, and a race may be missed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,12 +35,31 @@ use super::vector_clock::{Thread, VectorClock};
 /// Set in the number of a block of agents.
 const AGENTS: u64 = 1 << 63;
 
+/// Set in the number of a block of agents of threads' copies.
+const COPIES: u64 = 1 << 61;
+
 /// Operations of a block whose agents are told apart.
 const MOST: u64 = 1024;
 
 /// Returns whether a thread of a clock is an agent.
 pub(super) fn is_agent(thread: Thread) -> bool {
     thread.cta & AGENTS != 0
+}
+
+/// Returns whether both are agents of copies, of two threads.
+pub(super) fn copy_for_others(a: Thread, b: Thread) -> bool {
+    copies_for(a).zip(copies_for(b)).is_some_and(|(a, b)| a != b)
+}
+
+/// The thread for which an agent copies.
+pub(super) fn copies_for(agent: Thread) -> Option<Thread> {
+    let is_copy = is_agent(agent) && agent.cta & COPIES != 0;
+    is_copy.then_some(Thread { cta: agent.cta & !(AGENTS | COPIES), index: agent.index / 2 })
+}
+
+/// The agent of the reads of a thread's copies.
+fn copy_agent(thread: Thread) -> Thread {
+    Thread { cta: thread.cta | AGENTS | COPIES, index: 2 * thread.index }
 }
 
 /// An operation that has not completed.
@@ -46,6 +69,8 @@ pub(super) struct Operation {
     reads: Thread,
     epoch: u32,
     pub(super) pc: u64,
+    /// When it was issued, in events of the launch.
+    pub(super) issued: u64,
     pub(super) generic: bool,
     /// What happened before, as every warp knows that takes part.
     pub(super) known: Arc<VectorClock>,
@@ -66,12 +91,32 @@ impl Operation {
 pub(super) struct Agent {
     /// The first thread that issued its operation.
     pub(super) issuer: Thread,
-    /// When it did, in events of the launch.
-    pub(super) issued: u64,
     /// The barrier at which the operation completes: its block and offset.
     pub(super) barrier: Option<(u64, u64)>,
     /// Whether several warps have issued it.
     pub(super) joint: bool,
+}
+
+/// The copies of a thread.
+#[derive(Clone, Debug)]
+struct Copies {
+    /// The epoch of the next copy, from 1.
+    epoch: u32,
+    /// The last epochs of the groups that have been committed and not waited for.
+    committed: VecDeque<u32>,
+}
+
+impl Default for Copies {
+    fn default() -> Self {
+        Self { epoch: 1, committed: VecDeque::new() }
+    }
+}
+
+/// What a wait of a thread for its copies up to an epoch has seen happen.
+fn copies_until(thread: Thread, epoch: u32, seen: &mut VectorClock) {
+    let reads = copy_agent(thread);
+    seen.advance(reads, epoch);
+    seen.advance(Thread { index: reads.index + 1, ..reads }, epoch);
 }
 
 /// Groups of operations that a thread, or a warp, commits and waits for.
@@ -90,6 +135,7 @@ pub(super) struct Operations {
     all: FxHashMap<u64, Operation>,
     agents: FxHashMap<Thread, Agent>,
     groups: FxHashMap<(Thread, AsyncGroups), Groups>,
+    copies: FxHashMap<Thread, Copies>,
     /// Operations issued by each block.
     issued: FxHashMap<u64, u64>,
 }
@@ -99,7 +145,7 @@ impl Operations {
     pub(super) fn issue(
         &mut self,
         number: u64,
-        (pc, generic): (u64, bool),
+        (pc, issued, generic): (u64, u64, bool),
         agent: Agent,
         known: Arc<VectorClock>,
     ) {
@@ -115,19 +161,53 @@ impl Operations {
         let (slot, epoch) = ((*count % MOST) as u32, (*count / MOST) as u32 + 1);
         *count += 1;
         let reads = Thread { cta: cta | AGENTS, index: 2 * slot };
-        let operation = Operation { reads, epoch, pc, generic, known, grouped: false };
+        let operation = Operation { reads, epoch, pc, issued, generic, known, grouped: false };
         for writes in [false, true] {
             self.agents.insert(operation.agent(writes).0, agent);
         }
         self.all.insert(number, operation);
     }
 
+    /// Issues a copy of a thread, which knows so much.
+    pub(super) fn issue_copy(
+        &mut self,
+        number: u64,
+        (pc, issued): (u64, u64),
+        thread: Thread,
+        known: Arc<VectorClock>,
+    ) {
+        let epoch = self.copies.entry(thread).or_default().epoch;
+        let reads = copy_agent(thread);
+        let grouped = false;
+        let copy = Operation { reads, epoch, pc, issued, generic: true, known, grouped };
+        self.all.insert(number, copy);
+    }
+
+    /// Issues an arrival of a thread after its copies.
+    pub(super) fn issue_arrival(
+        &mut self,
+        number: u64,
+        (pc, issued): (u64, u64),
+        thread: Thread,
+        mut known: Arc<VectorClock>,
+    ) {
+        let copies = self.copies.entry(thread).or_default();
+        let epoch = copies.epoch;
+        copies.epoch += 1;
+        copies_until(thread, epoch, Arc::make_mut(&mut known));
+        let reads = copy_agent(thread);
+        let arrival = Operation { reads, epoch, pc, issued, generic: true, known, grouped: false };
+        self.all.insert(number, arrival);
+    }
+
     pub(super) fn get(&self, number: u64) -> Option<&Operation> {
         self.all.get(&number)
     }
 
-    pub(super) fn agent(&self, thread: Thread) -> Option<&Agent> {
-        self.agents.get(&thread)
+    pub(super) fn agent(&self, thread: Thread) -> Option<Agent> {
+        let copies = copies_for(thread);
+        let copies = copies.map(|issuer| Agent { issuer, barrier: None, joint: false });
+        copies.or_else(|| self.agents.get(&thread).copied())
     }
 
     /// Enters an operation in the open group of a thread or warp.
@@ -139,6 +219,12 @@ impl Operations {
     }
 
     pub(super) fn commit(&mut self, by: Thread, groups: AsyncGroups) {
+        if groups == AsyncGroups::Copies {
+            let copies = self.copies.entry(by).or_default();
+            copies.committed.push_back(copies.epoch);
+            copies.epoch += 1;
+            return;
+        }
         let groups = self.groups.entry((by, groups)).or_default();
         groups.committed.push_back(std::mem::take(&mut groups.open));
     }
@@ -150,6 +236,15 @@ impl Operations {
         pending: u64,
         only_reads: bool,
     ) -> VectorClock {
+        if groups == AsyncGroups::Copies {
+            let mut seen = VectorClock::default();
+            let copies = self.copies.entry(by).or_default();
+            let count = copies.committed.len().saturating_sub(pending as usize);
+            if let Some(epoch) = copies.committed.drain(..count).last() {
+                copies_until(by, epoch, &mut seen);
+            }
+            return seen;
+        }
         let Some(groups) = self.groups.get_mut(&(by, groups)) else {
             return VectorClock::default();
         };
@@ -201,6 +296,11 @@ impl Barrier {
             let (agent, epoch) = operation.agent(writes);
             self.pending.advance(agent, epoch);
         }
+    }
+
+    /// Adds what an arrival after copies publishes.
+    pub(super) fn join_arrival(&mut self, arrival: &Operation) {
+        self.pending.join(&arrival.known);
     }
 
     /// Applies a change of the barrier's word.

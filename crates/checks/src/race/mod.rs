@@ -37,7 +37,7 @@ use simt::observe::{
     MbarrierEvent, MbarrierEventKind, Order, Scope, Space, Sync, SyncKind,
 };
 
-use asynchronous::{Agent, Barrier, Operations, is_agent};
+use asynchronous::{Agent, Barrier, Operations, copies_for, copy_for_others, is_agent};
 use happens_before::{BarrierPhase, Location, ThreadClock};
 use shadow::{Entry, Shadow};
 pub use vector_clock::Thread;
@@ -231,6 +231,7 @@ impl Races {
         }
         let (operation, thread) = match (is_agent(old.thread), is_agent(now.thread)) {
             (false, false) => return Hazard::Unordered,
+            (true, true) if copy_for_others(old.thread, now.thread) => return Hazard::Unordered,
             (true, true) => return Hazard::Overwritten,
             (true, false) => (old, now),
             (false, true) => (now, old),
@@ -238,18 +239,23 @@ impl Races {
         let Some(agent) = self.operations.agent(operation.thread) else {
             return Hazard::Unordered;
         };
-        let (later, writes) = (thread.at >= agent.issued, operation.kind.writes());
+        let (later, writes) = (thread.at >= operation.at, operation.kind.writes());
         if later && writes && !thread.kind.writes() {
             let barrier = agent.barrier.map(|barrier| (thread.thread, barrier));
             let passed = barrier.and_then(|key| self.passed.get(&key));
             return match passed {
-                Some(&(at, wait)) if at >= agent.issued => Hazard::WrongPhase { wait },
+                Some(&(at, wait)) if at >= operation.at => Hazard::WrongPhase { wait },
                 // It reads what an operation before this one has written.
                 Some(_) => Hazard::Overwritten,
                 None => Hazard::Unfinished,
             };
         }
         if later || writes { Hazard::Overwritten } else { Hazard::Unordered }
+    }
+
+    /// Returns whether threads issue copies each for itself, or arrivals after these.
+    fn issues_copies(&self, event: &Asynchronous<'_, WORDS>) -> bool {
+        matches!(self.role(event.pc.0), Role::Copy | Role::Mbarrier)
     }
 
     fn role(&self, pc: u64) -> Role {
@@ -371,6 +377,7 @@ impl Races {
         number: u64,
         kind: AccessKind,
         (owner, address, bytes): (Option<u64>, u64, u64),
+        words: &[u64],
     ) {
         let Some(operation) = self.operations.get(number) else { return };
         let (thread, epoch) = operation.agent(kind.writes());
@@ -379,7 +386,7 @@ impl Races {
             thread,
             epoch,
             pc: operation.pc,
-            at: self.now,
+            at: operation.issued,
             proxy: !operation.generic,
             kind,
             strong: (kind == AccessKind::Atomic).then_some(Scope::Gpu),
@@ -387,13 +394,14 @@ impl Races {
             bytes: 0,
             value: None,
         };
-        self.reached.extend(owner);
+        self.reached.extend(owner.filter(|_| copies_for(thread).is_none()));
         let end = address.saturating_add(bytes);
         let mut races = Vec::new();
         for granule in address >> 3..=end.saturating_sub(1) >> 3 {
             let from = address.max(granule << 3) & 7;
             let to = end.saturating_sub(granule << 3).min(8);
             now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
+            now.value = value_in(words, address, granule, from..to);
             self.shadow.access((owner, granule), now, &known, |old| {
                 races.push((granule, *old, now));
             });
@@ -416,7 +424,7 @@ impl Races {
         let late: Vec<(u64, Entry)> = self
             .shadow
             .of_block(cta)
-            .filter(|(_, entry)| entry.thread.cta != cta)
+            .filter(|(_, entry)| entry.thread.cta != cta && copies_for(entry.thread).is_none())
             .filter(|(_, entry)| !known.covers(entry.thread, entry.epoch))
             .map(|(granule, entry)| (granule, *entry))
             .collect();
@@ -475,7 +483,7 @@ impl Races {
 /// Who commits and waits for groups of operations: threads, of products whole warps.
 fn committer(thread: Thread, groups: AsyncGroups) -> Thread {
     match groups {
-        AsyncGroups::Bulk => thread,
+        AsyncGroups::Bulk | AsyncGroups::Copies => thread,
         AsyncGroups::Products => Thread { index: thread.index - thread.index % WARP, ..thread },
     }
 }
@@ -543,6 +551,9 @@ impl EventSink for Races {
         if !matches!(access.space, Space::Global | Space::Shared) {
             return;
         }
+        if self.role(access.pc.0) == Role::Copy {
+            return;
+        }
         self.now += 1;
         for (index, &(lane, address)) in access.lanes.iter().enumerate() {
             let thread = Self::thread(access.group, usize::from(lane));
@@ -593,20 +604,33 @@ impl EventSink for Races {
         self.now += 1;
         let of = |lane| Self::thread(event.group, lane);
         match event.event {
+            AsyncEvent::Issue { operation, group, barrier, .. } if self.issues_copies(event) => {
+                for lane in event.lanes {
+                    let thread = of(lane);
+                    let known = self.threads.entry(thread).or_default().release(thread);
+                    let when = (event.pc.0, self.now);
+                    match barrier.filter(|_| group.is_none()) {
+                        Some(_) => self.operations.issue_arrival(operation, when, thread, known),
+                        None => self.operations.issue_copy(operation, when, thread, known),
+                    }
+                }
+            }
             AsyncEvent::Issue { operation, generic, group, barrier } => {
                 for warp in warps(event) {
                     let issuer = warp[0];
                     let known = self.release_warp(&warp);
-                    let agent = Agent { issuer, issued: self.now, barrier, joint: false };
-                    self.operations.issue(operation, (event.pc.0, generic), agent, known);
+                    let agent = Agent { issuer, barrier, joint: false };
+                    let what = (event.pc.0, self.now, generic);
+                    self.operations.issue(operation, what, agent, known);
                     if let Some(groups) = group {
                         self.operations.enter(committer(issuer, groups), groups, operation);
                     }
                 }
             }
-            AsyncEvent::Access { operation, kind, space, owner, address, bytes } => {
+            AsyncEvent::Access { operation, kind, space, owner, address, bytes, words } => {
                 let owner = (space == Space::Shared).then_some(owner);
-                self.operation_access(operation, kind, (owner, address, bytes));
+                let words = words.as_ref().map_or(&[][..], |words| &words[..]);
+                self.operation_access(operation, kind, (owner, address, bytes), words);
             }
             AsyncEvent::Complete { operation } => self.operations.complete(operation),
             AsyncEvent::Commit(groups) => {
@@ -647,6 +671,12 @@ impl EventSink for Races {
             MbarrierEventKind::Complete { operation, .. } => {
                 if let Some(operation) = self.operations.get(operation) {
                     barrier.join_operation(operation);
+                }
+                barrier.change(event.words);
+            }
+            MbarrierEventKind::Arrive { operation } => {
+                if let Some(operation) = self.operations.get(operation) {
+                    barrier.join_arrival(operation);
                 }
                 barrier.change(event.words);
             }

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use simt::observe::{AccessKind, Scope};
 use smallvec::SmallVec;
 
+use super::asynchronous::copies_for;
 use super::vector_clock::{Thread, VectorClock};
 
 /// Most reads that a granule keeps.
@@ -134,7 +135,10 @@ impl Shadow {
                 new.insert(Granule::default())
             }
         };
-        let ordered = |old: &Entry| old.thread == now.thread || happens_before(old, &now, known);
+        // The copies of a thread are in no order among themselves.
+        let is_copy = copies_for(now.thread).is_some();
+        let same = |old: &Entry| old.thread == now.thread && !(is_copy && old.at != now.at);
+        let ordered = |old: &Entry| same(old) || happens_before(old, &now, known);
         let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !old.agrees(&now);
         granule.writes.iter().filter(|old| meets(old)).for_each(&mut race);
         if !now.kind.writes() {

@@ -330,6 +330,8 @@ word_enums! {
         Drop "drop",
         /// The pending count of a barrier in memory grows by as many arrivals first.
         Counted "counted",
+        /// The arrival at a barrier in memory comes when the thread's `cpasync` are done.
+        Copies "copies",
         /// A phase of a barrier in memory is named by its parity.
         Parity "parity",
         /// The left factor is negated.

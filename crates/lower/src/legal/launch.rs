@@ -236,6 +236,12 @@ impl<'a> Stage<'a> {
     }
 
     fn inst(&mut self, inst: &Inst) -> Result<(), Missing> {
+        if matches!(inst.op, Op::CopyCommit | Op::CopyWait) {
+            // Copies are done at their place.
+            let mut nothing = Inst::new(Op::Nop);
+            nothing.guard = inst.guard;
+            return self.inst(&nothing);
+        }
         if inst.op == Op::Sreg {
             return self.special(inst);
         }

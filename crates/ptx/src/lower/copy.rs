@@ -1,8 +1,4 @@
-//! `cp.async`: copies from global to shared memory that end at a later wait.
-//!
-//! A copy is done at its place in the program, which is one of the orders that the PTX ISA allows;
-//! groups and waits then have nothing to wait for. A kernel that reads data that it did not wait
-//! for is not detected.
+//! `cp.async`: copies from global to shared memory that end at a later wait, and their groups.
 
 use ir::{Inst, Op, Origin, Reg, RegTy};
 
@@ -120,17 +116,21 @@ impl Body<'_, '_> {
         ir::Operand::lane(wide)
     }
 
-    /// Groups of copies and waits for them: there is nothing left to wait for.
+    /// Groups of copies and waits for them.
     pub(super) fn copy_group(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
         if s.has(Kind::Bulk) {
             return self.bulk_group(s, i);
         }
-        let waits = s.word(Kind::CopyGroup) == Some("wait_group");
-        self.count(i, usize::from(waits), usize::from(waits))?;
+        let word = s.word(Kind::CopyGroup);
+        let counts = usize::from(word == Some("wait_group"));
+        self.count(i, counts, counts)?;
+        let commits = word == Some("commit_group");
+        let mut inst = Inst::new(if commits { Op::CopyCommit } else { Op::CopyWait });
         if let Some(pending) = self.cx.tree.operands[i.operands].first() {
-            self.immediate(pending)?;
+            let pending = self.immediate(pending)?;
+            inst.operands.push(pending);
         }
-        self.emit(Inst::new(Op::Nop), Origin::Source);
+        self.emit(inst, Origin::Source);
         Ok(())
     }
 }

@@ -1,6 +1,4 @@
 //! Barriers in memory: `mbarrier` and `cp.async.mbarrier.arrive`.
-//!
-//! Asynchronous copies are done at their place, so arrivals that wait for them happen at once.
 
 use ir::mods::{Flag, Order, Space as IrSpace};
 use ir::{Inst, Op, Origin, Reg};
@@ -133,6 +131,7 @@ fn mbarrier_op(s: &Spelled) -> Inst {
         (s.has(Kind::NoComplete), Flag::NoComplete),
         (s.word(Kind::MbarArrive) == Some("arrive_drop"), Flag::Drop),
         (s.has(Kind::Parity), Flag::Parity),
+        (copies, Flag::Copies),
         (copies && !s.has(Kind::NoIncrement), Flag::Counted),
     ] {
         if has {

@@ -3,8 +3,8 @@
 use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
-    AsyncStore, AtomicOp, BulkOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc,
-    MaskOp, MaskSrc, MbarrierKind, MbarrierOp, MemOp, Src, TensorOp, WarpGroupOp,
+    AsyncStore, AtomicOp, BulkOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GroupWait, GuardRow,
+    MaskBrSrc, MaskOp, MaskSrc, MbarrierKind, MbarrierOp, MemOp, Src, TensorOp, WarpGroupOp,
 };
 use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
@@ -14,6 +14,7 @@ use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
 use simt::Pc;
 use simt::mbarrier::Arrival;
 use simt::memory::Width;
+use simt::observe::AsyncGroups;
 use smallvec::SmallVec;
 
 impl Frame<'_> {
@@ -126,10 +127,12 @@ impl Frame<'_> {
             | Op::MbarTry => return self.mbarrier(inst).map(Exec::Mbarrier),
             Op::BulkCopy => return self.bulk(inst).map(Exec::Bulk),
             Op::TensorCopy => return self.tensor(inst).map(Exec::Tensor),
-            Op::BulkCommit => return Ok(Exec::BulkCommit),
+            Op::BulkCommit => return Ok(Exec::GroupCommit(AsyncGroups::Bulk)),
             Op::BulkWait => {
-                let pending = u64::from(self.immediate(inst, 0)?);
-                return Ok(Exec::BulkWait { pending, reads: inst.mods.flags.has(Flag::Read) });
+                let pending = Some(u64::from(self.immediate(inst, 0)?));
+                let reads = inst.mods.flags.has(Flag::Read);
+                let groups = AsyncGroups::Bulk;
+                return Ok(Exec::GroupWait(GroupWait { groups, pending, reads }));
             }
             _ => {}
         }
@@ -222,7 +225,7 @@ impl Frame<'_> {
             scope: inst.mods.scope.unwrap_or(Scope::Cta),
             cluster: flags.has(Flag::Cluster),
         };
-        Ok(MbarrierOp { mem, kind })
+        Ok(MbarrierOp { mem, kind, after_copies: flags.has(Flag::Copies) })
     }
 
     fn bulk(&mut self, inst: &Inst) -> Linked<BulkOp> {
@@ -423,6 +426,12 @@ impl Frame<'_> {
         let dst = self.results(inst)?.first().copied();
         Ok(match inst.op {
             Op::Nop | Op::Nanosleep => Exec::Nop,
+            Op::CopyCommit => Exec::GroupCommit(AsyncGroups::Copies),
+            Op::CopyWait => {
+                let pending = inst.operands.first().map(|_| self.immediate(inst, 0)).transpose()?;
+                let (groups, pending) = (AsyncGroups::Copies, pending.map(u64::from));
+                Exec::GroupWait(GroupWait { groups, pending, reads: false })
+            }
             Op::Printf => {
                 Exec::Printf { dst, format: self.operand(inst, 0)?, args: self.operand(inst, 1)? }
             }

@@ -133,6 +133,7 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
         ),
         Wait::Mbarrier(barrier) => format!("{here} for {barrier}"),
         Wait::BulkGroup => format!("{here} for a group of bulk copies"),
+        Wait::CopyGroup => format!("{here} for a group of copies"),
         Wait::Turn | Wait::Running => format!("{here} for another path"),
     };
     Some(match rest {

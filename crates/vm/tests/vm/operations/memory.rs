@@ -225,6 +225,9 @@ fn copies_read_as_many_bytes_as_they_are_told() {
 %at = add.u64 %at, %gen
 st.shared.b64 [%at], -1, -1
 cpasync.shared.{ty} [%at], %in, 16{told}
+copycommit
+copywait 0
+copywait
 %x, %y = ld.shared.b64 [%at]"
             );
             let out = run("shared @s size 640 align 16", "reg %at, %gen: b64", &lines);
