@@ -219,13 +219,15 @@ impl Adapter {
             Reference::Registers(at, owner) => {
                 let pc = look.frames(FramePlace { frame: 0, ..at }).get(at.frame as usize).copied();
                 let registers = pc.map(|pc| look.registers(pc)).unwrap_or_default();
-                let own = registers.into_iter().filter(|register| register.owner == owner);
+                let lanes = owner == RegisterOwner::Lane;
+                let own = registers.into_iter();
+                let own = own.filter(|r| (r.owner == RegisterOwner::Lane) == lanes);
                 let mut out = Vec::new();
                 for register in own {
                     let value = look.register(at, register.index).unwrap_or(0);
                     let mut shown = plain(&register.name, format!("{value} ({value:#x})"));
                     shown["evaluateName"] = (*register.name).into();
-                    if owner == RegisterOwner::Lane {
+                    if lanes {
                         let across = Reference::Across(at, register.index);
                         shown["variablesReference"] = self.reference(across).into();
                     }

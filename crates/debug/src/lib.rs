@@ -31,7 +31,7 @@ pub use commands::{Reply, stopped, summary};
 pub use companion::{Ahead, Companion, Found, Goal, Search, Searcher, Segment};
 pub use execution::{Execution, Explain};
 pub use expr::{Expr, ExprError, Type as WatchedType, Value};
-pub use recording::{Change, LanePlace, LaunchRecord};
+pub use recording::{Change, LanePlace, LaunchRecord, changes};
 pub use session::breakpoint::{Breakpoint, Catch, Location, What, locate};
 pub use session::motion::{Direction, Reason, Step, StopReport};
 pub use session::writers::{Dependence, Writer, Written};

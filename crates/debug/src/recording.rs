@@ -68,6 +68,14 @@ pub struct LaunchRecord {
 /// Commands that change the state.
 const CHANGES: [&str; 2] = ["set", "allocate"];
 
+/// Whether a command is one that changes a launch.
+#[must_use]
+pub fn changes(command: &str) -> bool {
+    let command = command.trim();
+    let end = command.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    CHANGES.contains(&&command[..end.unwrap_or(command.len())])
+}
+
 impl Session<'_> {
     /// What the next command would change, if it is one that changes something.
     pub(crate) fn change(&self, name: &str, command: &str) -> Option<Change> {
@@ -141,6 +149,10 @@ impl Session<'_> {
 
     fn restore(&mut self, record: &LaunchRecord) -> Result<(), String> {
         for change in &record.changes {
+            // A recording may come from anybody, and other commands write files.
+            if !changes(&change.command) {
+                return Err(format!("`{}` of the recording changes nothing", change.command));
+            }
             self.to(change.branch, change.position)?;
             self.set_focus(change.focus.place())?;
             if let Some(error) = self.command(&change.command).text.strip_prefix("error: ") {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use simt::inspect::{
-    BarrierView, Effects, FramePlace, GroupView, InspectError, MechanismRow, Register, Upcoming,
-    VariableView,
+    BarrierView, Effects, FramePlace, GroupView, InspectError, MechanismRow, Register,
+    RegisterOwner, Upcoming, VariableView,
 };
 use simt::memory::{AccessKind, Space};
 use simt::observe::{GroupId, SyncKind};
@@ -123,8 +123,9 @@ pub trait Look {
     fn mechanism(&self, group: GroupId) -> Vec<MechanismRow<16>>;
     /// The barriers of a CTA with arrivals.
     fn barriers(&self, cta: u64) -> Vec<BarrierView>;
-    /// What an instruction reads and writes, if the machine tells.
-    fn effects(&self, pc: Pc) -> Option<Effects>;
+    /// What an instruction would read and write for a lane if it were issued now, if the machine
+    /// tells.
+    fn effects(&self, pc: Pc, lane: u32) -> Option<Effects>;
     /// The program's variables.
     fn variables(&self) -> Vec<VariableView>;
     /// The variables of a frame in the thread's local memory.
@@ -180,6 +181,8 @@ pub struct AccessWatch {
 pub struct RegisterWatch {
     /// The lane; its frame is counted from the outermost one, which is 0.
     pub at: FramePlace,
+    /// Who has the register.
+    pub owner: RegisterOwner,
     /// The register.
     pub index: u32,
     /// Whether instructions that read it are told, on machines that tell what they read.
@@ -192,7 +195,7 @@ impl RegisterWatch {
     /// The changes of a register.
     #[must_use]
     pub const fn changes(at: FramePlace, index: u32) -> Self {
-        Self { at, index, reads: false, writes: false }
+        Self { at, owner: RegisterOwner::Lane, index, reads: false, writes: false }
     }
 
     /// Whether instructions are told, not changes.

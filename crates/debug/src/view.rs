@@ -231,7 +231,7 @@ fn neighbour(session: &Session<'_>, next: bool) -> Option<u32> {
 
 /// The registers of the frame in focus: those that the next instruction uses come first.
 fn registers(session: &mut Session<'_>) -> Vec<String> {
-    let used = session.place().and_then(|pc| session.look().effects(pc));
+    let used = session.place().and_then(|pc| session.look().effects(pc, session.focus().lane));
     let used: Vec<u32> = used.map(|e| [e.writes, e.reads].concat()).unwrap_or_default();
     let names = session.registers();
     let named = |index: &u32| {

@@ -6,30 +6,31 @@
 use std::fmt::Write as _;
 
 use simt::inspect::{
-    Digest, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView, Register,
-    RegisterKind, RegisterOwner, Upcoming,
+    Digest, Effects, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView,
+    Register, RegisterKind, RegisterOwner, Upcoming,
 };
 use simt::machine::{Machine as _, Step};
 use simt::mask::WarpMask;
 use simt::memory::MemoryMap;
 use simt::observe::{GroupId, Pc};
 
+use crate::effects;
 use crate::machine::Linx;
 use crate::names::REGISTERS;
-use crate::program::Program;
+use crate::program::{Fetched, Program};
 use crate::state::{Group, Phase, State};
 use crate::trap::Trap;
 
 /// General registers.
 const GENERAL: u32 = 24;
 /// Index of the queue `t`.
-const T: u32 = 24;
+pub(crate) const T: u32 = 24;
 /// Index of the queue `u`.
-const U: u32 = 28;
+pub(crate) const U: u32 = 28;
 /// Index of the EXEC mask.
-const P: u32 = 32;
+pub(crate) const P: u32 = 32;
 /// Index of the first lane queue; each has four entries.
-const LANES: u32 = 64;
+pub(crate) const LANES: u32 = 64;
 
 const HANDS: [&str; 4] = ["vt", "vu", "vm", "vn"];
 
@@ -85,12 +86,13 @@ impl Inspect for Linx {
     }
 
     fn registers(&self, _: &Program, _: Pc) -> Vec<Register> {
+        // General registers outlive groups, which have queues of their own.
         let of_group = |index: u32, name: String, kind| Register {
             index,
             name: name.into(),
             bits: 64,
             kind,
-            owner: RegisterOwner::Group,
+            owner: if index < GENERAL { RegisterOwner::Machine } else { RegisterOwner::Group },
         };
         let number = RegisterKind::Number;
         let general = REGISTERS.iter().zip(0..P);
@@ -115,6 +117,10 @@ impl Inspect for Linx {
     ) -> Result<u128, InspectError> {
         let standing = standing(state).ok_or(InspectError::NotResident)?;
         if at.frame > 0 || !standing.2.contains(at.lane as usize) {
+            return Err(InspectError::NotResident);
+        }
+        if index >= GENERAL && (at.group.cta, at.group.group) != (standing.0.cta, standing.0.group)
+        {
             return Err(InspectError::NotResident);
         }
         let inside = group(state);
@@ -190,6 +196,13 @@ impl Inspect for Linx {
         };
         let Some((_, pc, lanes, p)) = standing(state) else { return Vec::new() };
         vec![row("valid", pc, lanes), row("p", pc, p)]
+    }
+
+    fn effects(&self, program: &Program, state: &State, (pc, _): (Pc, u32)) -> Option<Effects> {
+        match state.fetch(program, pc.0) {
+            Fetched::Insn(insn) => effects::of(&insn),
+            Fetched::Illegal | Fetched::Unmapped(_) => None,
+        }
     }
 
     fn memory<'s>(&self, state: &'s State) -> &'s MemoryMap {

@@ -13,6 +13,7 @@ mod checks;
 mod compute;
 mod conflict;
 mod conform;
+mod effects;
 mod elf;
 mod encoding;
 mod engine;

@@ -466,6 +466,11 @@ fn is_lane_wise(i: &Insn, op: VOp, ops: &Operands, own: impl Fn(&Source) -> bool
         || matches!(op, VOp::Reduce(_) | VOp::Shuffle(..) | VOp::Psel)
 }
 
+/// Returns whether the lanes that an instruction runs on are those of the mask, in some kernel.
+pub(crate) fn reads_mask(i: &Insn, op: VOp, ops: &Operands) -> bool {
+    is_lane_wise(i, op, ops, |source| matches!(source.reg, Reg::Lane { .. } | Reg::Lc(_)))
+}
+
 /// Returns the reason that an instruction traps wherever it runs in a kernel of this kind, whose
 /// header binds this many source and destination tiles.
 pub(crate) fn never_runs(

@@ -7,14 +7,15 @@ use std::fmt::Write as _;
 
 use simt::LaneMask;
 use simt::inspect::{
-    Digest, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView, Register,
-    RegisterKind, RegisterOwner, Upcoming,
+    Digest, Effects, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView,
+    Register, RegisterKind, RegisterOwner, Upcoming,
 };
 use simt::machine::Step;
 use simt::memory::MemoryMap;
 use simt::observe::{GroupId, Pc};
 
 use crate::code::Decoded;
+use crate::effects;
 use crate::exec::GROUP;
 use crate::machine::Pmask;
 use crate::program::Program;
@@ -22,13 +23,13 @@ use crate::state::{State, ones};
 use crate::trap::StopCause;
 
 /// Index of the first floating-point register.
-const FLOATS: u32 = 32;
+pub(crate) const FLOATS: u32 = 32;
 /// Index of the program counter.
 const PC: u32 = 64;
 /// Index of P0; the banks follow.
-const P0: u32 = 65;
+pub(crate) const P0: u32 = 65;
 /// Index of SVSTATE.
-const SVSTATE: u32 = 69;
+pub(crate) const SVSTATE: u32 = 69;
 
 /// The names that the calling convention gives.
 const NAMES: [&str; 32] = [
@@ -153,6 +154,15 @@ impl Inspect for Pmask {
         Ok(())
     }
 
+    /// Sets the bank that predicates lanes.
+    fn set_mask(&self, state: &mut State, _: GroupId, on: LaneMask<1>) -> Result<(), InspectError> {
+        if !state.rsv.enabled || state.rsv.pbank == 0 {
+            return Err(InspectError::NoMask);
+        }
+        state.set_bank(state.rsv.pbank, on.bits());
+        Ok(())
+    }
+
     fn frames(&self, _: &Program, state: &State, at: FramePlace) -> Vec<Pc> {
         let there = state.host.exit.is_none() && lanes(state).0.contains(at.lane as usize);
         if there { state.calls.frames(state.pc) } else { Vec::new() }
@@ -169,6 +179,10 @@ impl Inspect for Pmask {
         let mut out = vec![row("p0".to_owned(), state.masks.p0.into())];
         out.extend(banks.map(|(&bits, bank)| row(format!("bank{bank}"), bits)));
         out
+    }
+
+    fn effects(&self, _: &Program, state: &State, (pc, lane): (Pc, u32)) -> Option<Effects> {
+        Some(effects::of(state, pc.0, lane))
     }
 
     fn memory<'s>(&self, state: &'s State) -> &'s MemoryMap {

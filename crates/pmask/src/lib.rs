@@ -30,6 +30,7 @@ pub mod config;
 pub mod conform;
 pub mod csr;
 pub mod decode;
+mod effects;
 pub mod elf;
 mod exec;
 pub mod host;

@@ -170,9 +170,13 @@ fn make_ready(state: &mut State) -> Result<(), Trap> {
     Ok(())
 }
 
-/// The word at the program counter: 16 bits of a compressed instruction, else 32.
+/// The word at the program counter.
 fn fetch(state: &State) -> Result<u32, Trap> {
-    let pc = state.pc;
+    fetch_at(state, state.pc)
+}
+
+/// The word at an address: 16 bits of a compressed instruction, else 32.
+pub(crate) fn fetch_at(state: &State, pc: u64) -> Result<u32, Trap> {
     let fault = |addr| Trap::new(TrapCause::FetchFault, addr);
     if !state.may_fetch(pc, 2) {
         return Err(fault(pc));

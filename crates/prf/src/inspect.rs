@@ -1,15 +1,17 @@
 //! What a debugger sees of the functional model.
 
 use simt::inspect::{
-    Digest, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView, Register,
-    RegisterKind, RegisterOwner, Upcoming,
+    Digest, Effects, FramePlace, GroupView, Inspect, InspectError, MechanismRow, PathView,
+    Register, RegisterKind, RegisterOwner, Upcoming,
 };
 use simt::machine::Step;
 use simt::memory::MemoryMap;
 use simt::observe::{GroupId, Pc};
 
+use crate::config::PredicateWrites;
 use crate::exec::{Trap, Warp};
 use crate::machine::{Prf, State};
+use crate::op::Op;
 use crate::program::Program;
 
 /// Registers of a lane.
@@ -80,6 +82,9 @@ impl Inspect for Prf {
         index: u32,
         value: u128,
     ) -> Result<(), InspectError> {
+        if index == 0 {
+            return Err(InspectError::Access("`x0` is always 0".to_owned()));
+        }
         let own = index_of(&state.warps, at).ok_or(InspectError::NotResident)?;
         let warp = &mut state.warps[own];
         let lane = at.lane as usize;
@@ -110,6 +115,20 @@ impl Inspect for Prf {
             lanes: *lanes,
         })
         .collect()
+    }
+
+    fn effects(&self, program: &Program, _: &State, (pc, _): (Pc, u32)) -> Option<Effects> {
+        let insn = program.fetch(u32::try_from(pc.0).ok()?).ok()?;
+        let predicate = |number: u8| REGISTERS + u32::from(number);
+        let guard = insn.reads_predicate().then_some(predicate(insn.pred));
+        let reads = insn.sources().map(u32::from).chain(guard).collect();
+        let register = insn.writes_register().then_some(u32::from(insn.rd));
+        let compared = insn.writes_predicate().then_some(predicate(insn.pdst));
+        let writes = register.into_iter().chain(compared).collect();
+        // A predicate that is loaded has all lanes, and so has one that is compared with `And`.
+        let whole = insn.op == Op::Prlw || self.config.writes == PredicateWrites::And;
+        let unmasked = compared.is_some() && whole;
+        Some(Effects { reads, writes, unmasked, ..Effects::default() })
     }
 
     fn memory<'s>(&self, state: &'s State) -> &'s MemoryMap {

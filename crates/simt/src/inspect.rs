@@ -69,6 +69,8 @@ pub enum RegisterOwner {
     Lane,
     /// The group has one.
     Group,
+    /// There is one, whichever group runs.
+    Machine,
 }
 
 /// A register of a frame.
@@ -123,13 +125,20 @@ pub struct BarrierView {
     pub expected: u32,
 }
 
-/// The registers that an instruction reads and writes in lanes that are on, by index.
+/// The registers that an instruction reads and writes for a lane, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Registers that it reads, the guard included.
     pub reads: Vec<u32>,
     /// Registers that it writes.
     pub writes: Vec<u32>,
+    /// Registers that take the value of another one, in all lanes of the group: to and from.
+    /// Entries of a queue move so.
+    pub moves: Vec<(u32, u32)>,
+    /// Whether it writes for lanes that are off, too.
+    pub unmasked: bool,
+    /// Whether another state, or another lane, may have others.
+    pub momentary: bool,
 }
 
 /// Why something cannot be read or changed.
@@ -221,9 +230,14 @@ pub trait Inspect<const N: usize = 1>: Machine<N> {
         Vec::new()
     }
 
-    /// Returns what the instruction at a place reads and writes; `None` if the machine does not
-    /// tell.
-    fn effects(&self, _program: &Self::Program, _pc: Pc) -> Option<Effects> {
+    /// Returns what the instruction at a place would read and write for a lane that takes part, if
+    /// it were issued in this state; `None` if the machine does not tell.
+    fn effects(
+        &self,
+        _program: &Self::Program,
+        _state: &Self::State,
+        _: (Pc, u32),
+    ) -> Option<Effects> {
         None
     }
 

@@ -113,7 +113,7 @@ impl Inspect for Toy {
         rows.collect()
     }
 
-    fn effects(&self, program: &Program, pc: Pc) -> Option<Effects> {
+    fn effects(&self, program: &Program, _: &State, (pc, _): (Pc, u32)) -> Option<Effects> {
         let (reads, writes) = program.at(pc.0)?.registers();
         let index = |register: crate::exec::Named| match register {
             crate::exec::Named::Lane(i) => i,
@@ -121,7 +121,8 @@ impl Inspect for Toy {
             crate::exec::Named::Uniform(i) => UNIFORM + i,
         };
         let reads = reads.into_iter().map(index).collect();
-        Some(Effects { reads, writes: writes.into_iter().map(index).collect() })
+        let writes = writes.into_iter().map(index).collect();
+        Some(Effects { reads, writes, ..Effects::default() })
     }
 
     fn memory<'s>(&self, state: &'s State) -> &'s MemoryMap {

@@ -219,7 +219,7 @@ impl<const N: usize> Inspect<N> for Engine<N> {
         .collect()
     }
 
-    fn effects(&self, program: &Program, pc: Pc) -> Option<Effects> {
+    fn effects(&self, program: &Program, _: &State<N>, (pc, _): (Pc, u32)) -> Option<Effects> {
         let code = program.at(pc)?;
         let mut rows = Rows::default();
         rows.collect(program, code);
@@ -235,7 +235,8 @@ impl<const N: usize> Inspect<N> for Engine<N> {
             all.dedup();
             all
         };
-        Some(Effects { reads: indices(rows.reads), writes: indices(rows.writes) })
+        let (reads, writes) = (indices(rows.reads), indices(rows.writes));
+        Some(Effects { reads, writes, ..Effects::default() })
     }
 
     fn memory<'s>(&self, state: &'s State<N>) -> &'s MemoryMap {

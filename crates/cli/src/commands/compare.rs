@@ -10,7 +10,7 @@ use study::divergence::{self, Comparison, Plan};
 use study::html::{self, PageData};
 use study::machines::MachineComparison;
 
-use super::recording::Recording;
+use super::recording;
 use super::target::{Ready, ready, writable, write};
 use crate::args::Compare;
 use crate::out::{Exit, Out};
@@ -172,7 +172,7 @@ fn run(
         html: &|| {
             let page = html::to_html(&comparison, &PageData::of(&job, &comparison));
             // A page whose inputs are too large has no recording.
-            match Recording::of(&args.target, (None, None)) {
+            match recording::of(&args.target, (None, None)) {
                 Ok(recording) => recording.put_into(&page),
                 Err(_) => page,
             }

@@ -15,7 +15,7 @@ use lab::run::{Job, Report, Verdict};
 use lab::show;
 use machines::{DebuggedMonitor, LaunchMonitor, Progress, Unmonitored};
 
-use super::recording::{Recording, Unpacked};
+use super::recording::{self, Unpacked};
 use super::run::{Words, files, prepare, print};
 use super::target::one;
 use crate::args::debug::{Attach, Dap, Debug};
@@ -27,7 +27,7 @@ const MOST_SCRIPT: u64 = 16 << 20;
 
 /// Debugs the launches of a program, a launch file or a recording.
 pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
-    let opened = match Recording::read(&args.target.subject.path) {
+    let opened = match recording::read(&args.target.subject.path) {
         Ok(None) => return session(args, Vec::new(), out),
         Ok(Some(recording)) => open(args, &recording),
         Err(error) => Err(error),
@@ -45,7 +45,7 @@ pub(crate) fn debug(args: &Debug, out: &mut Out) -> Exit {
 /// The arguments and launches of a recording, with the folder that holds its files.
 fn open(
     args: &Debug,
-    recording: &Recording,
+    recording: &::recording::Recording,
 ) -> Result<(Debug, Vec<LaunchRecord>, Unpacked), String> {
     let folder = Unpacked::new().map_err(|error| error.to_string())?;
     let words = recording.unpack(folder.path()).map_err(|error| error.to_string())?;
@@ -99,7 +99,7 @@ fn session(args: &Debug, reopened: Vec<LaunchRecord>, out: &mut Out) -> Exit {
 fn record(args: &Debug, launches: Vec<LaunchRecord>, exit: Exit, out: &mut Out) -> Exit {
     let Some(path) = &args.record else { return exit };
     let settings = (args.mechanism.as_deref(), args.warp_size.as_deref());
-    let written = Recording::of(&args.target, settings).and_then(|mut recording| {
+    let written = recording::of(&args.target, settings).and_then(|mut recording| {
         recording.launches = launches;
         std::fs::write(path, recording.to_json()).map_err(|error| error.to_string())
     });
@@ -291,7 +291,7 @@ fn launched(adapter: &mut Adapter, launch: &dap::Launch) -> Result<u8, String> {
     };
     let mut sources = SourceMap::new();
     let text = |found: &Diagnostics, sources: &SourceMap| render_all(found, sources, Paint::Plain);
-    let (args, launches, _folder) = match Recording::read(&args.target.subject.path)? {
+    let (args, launches, _folder) = match recording::read(&args.target.subject.path)? {
         None => (*args, Vec::new(), None),
         Some(recording) => {
             let (args, launches, folder) = open(&args, &recording)?;

@@ -20,7 +20,7 @@ use super::checks::{self, Checks};
 use super::choose_isa;
 use super::explore;
 use super::memory::{self, MemoryFile};
-use super::recording::Recording;
+use super::recording;
 use super::target::one;
 use crate::args::{EngineName, LevelName, Run, Stats};
 use crate::line::Line;
@@ -156,8 +156,8 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         }
     };
     // The run may write files that it has read.
-    let recording = match args.record.as_ref().map(|_| Recording::of_run(args)).transpose() {
-        Ok(recording) => recording,
+    let recorded = match args.record.as_ref().map(|_| recording::of_run(args)).transpose() {
+        Ok(recorded) => recorded,
         Err(error) => return refuse_recording(args, &error, out),
     };
     let mut bar = ProgressMonitor::new();
@@ -195,9 +195,9 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         out.finding(&finding, &sources);
         exit = if exit == Exit::Ok { Exit::Usage } else { exit };
     }
-    if let (Some(path), Some(mut recording)) = (&args.record, recording) {
-        recording.note_ends(&report);
-        if let Err(error) = std::fs::write(path, recording.to_json()) {
+    if let (Some(path), Some(mut recorded)) = (&args.record, recorded) {
+        recording::note_ends(&mut recorded, &report);
+        if let Err(error) = std::fs::write(path, recorded.to_json()) {
             let refused = refuse_recording(args, &error.to_string(), out);
             exit = if exit == Exit::Ok { refused } else { exit };
         }

@@ -105,8 +105,10 @@ fn recordings_open_at_the_same_issue_elsewhere() {
         ("set %t@3 = 1", "set %t@3 = 2", "is not the recorded one"),
         ("\"loops.ptx\": {", "\"../loops.ptx\": {", "lies outside of the recording"),
         ("\"simtlab_recording\": 1", "\"simtlab_recording\": 9", "version 9 of recordings"),
-        ("\"words\"", "\"letters\"", "the recording has no `words`"),
+        ("\"words\"", "\"letters\"", "the recording: missing field `words`"),
         ("{", "", "cannot be opened"),
+        ("set %t@3 = 1", "log stolen.txt", "change 0 of launch 0, `log stolen.txt`"),
+        ("{{loops.ptx}}", "loops.ptx", "names no file of the recording"),
     ] {
         assert!(text.contains(from), "{from}: {text}");
         let other = there.join("other.json");
@@ -286,7 +288,7 @@ fn binaries_are_shown_as_instructions() {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("breakpoint 1: 0x80000000") && out.contains("in `print_number`"), "{out}");
     let line =
-        out.lines().find(|line| line.starts_with("a0: changed at issue")).unwrap_or_default();
+        out.lines().find(|line| line.starts_with("a0: written at issue")).unwrap_or_default();
     assert!(line.contains(": addi a0, a0, 94"), "{out}");
 }
 
@@ -695,7 +697,7 @@ fn an_unmodified_gdb() {
     assert_eq!(said, expected, "{wrong}");
     // What `monitor` says is on GDB's other stream.
     assert!(
-        wrong.contains("a1: changed at issue") && wrong.contains("*1 from branch 0"),
+        wrong.contains("a1: written at issue") && wrong.contains("*1 from branch 0"),
         "{wrong}"
     );
 }

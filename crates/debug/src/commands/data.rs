@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use simt::inspect::{FramePlace, Register, RegisterOwner};
+use simt::inspect::{FramePlace, InspectError, Register, RegisterOwner};
 use simt::memory::Space;
 use simt::observe::GroupId;
 
@@ -10,9 +10,12 @@ use super::{Answer, nothing, points, show};
 use crate::expr::{Expr, Type};
 use crate::session::breakpoint::number;
 use crate::session::writers::{Dependence, Written};
-use crate::session::{LookNames, Session, called_from};
-use crate::target::{Event, Lanes, Look, Memory, RegisterWatch, Stops};
+use crate::session::{LookNames, Session, called_from, home};
+use crate::target::{Event, Lanes, Look, Memory, RegisterWatch, Stops, TargetError};
 use crate::variables::variables as shown_variables;
+
+/// Why there is no mask on machines whose lanes do not go paths of their own.
+const NO_MASK: &str = "no mask turns lanes off now: `set` takes the registers of `info mechanism`";
 
 /// Lines that `list` shows.
 const LINES: u32 = 10;
@@ -246,7 +249,9 @@ pub(super) fn history(session: &mut Session<'_>, text: &str) -> Answer {
     let here = session.look().position();
     let frames = session.look().frames(FramePlace { frame: 0, ..at }).len() as u32;
     let level = frames.saturating_sub(at.frame + 1);
-    let watch = RegisterWatch::changes(FramePlace { frame: level, ..at }, index);
+    let owner = session.owner(at, index);
+    let place = FramePlace { frame: level, ..home(session.look(), at, owner) };
+    let watch = RegisterWatch::changes(place, index);
     let stops = Stops { registers: vec![watch], ..Stops::default() };
     let mut rows = Vec::new();
     let scanned = session.scan_back(
@@ -267,7 +272,11 @@ pub(super) fn history(session: &mut Session<'_>, text: &str) -> Answer {
     scanned.map_err(|error| error.to_string())?;
     session.target.seek(here).map_err(|error| error.to_string())?;
     let shown = |value: Option<u128>| value.map_or("-".to_owned(), |value| format!("{value:#x}"));
-    let mut out = format!("{name} of lane {}\n", at.lane);
+    let mut out = match owner {
+        RegisterOwner::Lane => format!("{name} of lane {}\n", at.lane),
+        RegisterOwner::Group => format!("{name} of the warp\n"),
+        RegisterOwner::Machine => format!("{name}\n"),
+    };
     for (position, (old, new, pc)) in rows.into_iter().rev() {
         let place = session.look().code().describe(pc);
         let _ = writeln!(out, "  issue {position}: {} -> {} at {place}", shown(old), shown(new));
@@ -340,6 +349,7 @@ fn registers(session: &Session<'_>, names: &str) -> Answer {
         let owner = match register.owner {
             RegisterOwner::Lane => "",
             RegisterOwner::Group => "  (of the warp)",
+            RegisterOwner::Machine => "  (of the machine)",
         };
         let value = show::register(look, at, register);
         let _ = writeln!(out, "{:<10} {value}{owner}", register.name);
@@ -409,7 +419,11 @@ pub(super) fn set(session: &mut Session<'_>, text: &str) -> Answer {
         let bits = value.int() as u128;
         (words[0], words[1]) = (bits as u64, (bits >> 64) as u64);
         let set = session.target.set_mask(at.group, Lanes::from_words(words), &what);
-        set.map_err(|error| error.to_string())?;
+        let one_file = session.look().abilities().one_file;
+        set.map_err(|error| match error {
+            TargetError::Inspect(InspectError::NoMask) if one_file => NO_MASK.to_owned(),
+            error => error.to_string(),
+        })?;
         return Ok(changed(session));
     }
     let target = Expr::parse(left).map_err(|error| error.to_string())?;

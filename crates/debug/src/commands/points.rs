@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use simt::inspect::RegisterOwner;
 use simt::memory::Space;
 
 use super::Answer;
 use crate::companion::Search;
 use crate::expr::{Expr, Type};
 use crate::session::breakpoint::{Breakpoint, Catch, What, locate, number};
-use crate::session::{LookNames, Session};
+use crate::session::{LookNames, Session, home};
 use crate::target::{AccessWatch, Lanes, RegisterWatch};
 
 /// Most bytes that are watched.
@@ -22,6 +23,9 @@ fn conditional(text: &str) -> Result<(&str, Condition), String> {
         Some(condition) => Some(("", condition)),
         None => text.split_once(" if "),
     };
+    if text.ends_with(" if") {
+        return Err("the condition behind `if` is missing".to_owned());
+    }
     let Some((text, condition)) = split else { return Ok((text, None)) };
     let expr = Expr::parse(condition).map_err(|error| format!("condition: {error}"))?;
     Ok((text.trim(), Some((expr, condition.trim().to_owned()))))
@@ -108,7 +112,7 @@ fn add_watch(session: &mut Session<'_>, text: &str, wanted: For) -> Answer {
     if let Some(name) = expr.as_name()
         && let Some(register) = LookNames::new(look).register(name, at)
     {
-        if wanted.reads && session.place().and_then(|pc| look.effects(pc)).is_none() {
+        if wanted.reads && session.place().and_then(|pc| look.effects(pc, at.lane)).is_none() {
             return Err("this machine does not tell which registers instructions read: `watch` \
                         stops when one changes"
                 .to_owned());
@@ -119,12 +123,17 @@ fn add_watch(session: &mut Session<'_>, text: &str, wanted: For) -> Answer {
         let frames = look.frames(simt::inspect::FramePlace { frame: 0, ..at }).len() as u32;
         let level = frames.saturating_sub(at.frame + 1);
         let watch = RegisterWatch {
-            at: simt::inspect::FramePlace { frame: level, ..at },
+            at: simt::inspect::FramePlace { frame: level, ..home(look, at, register.owner) },
+            owner: register.owner,
             index: register.index,
             reads: wanted.reads,
             writes: wanted.writes && !wanted.change,
         };
-        let text = format!("{} of lane {}", register.name, at.lane);
+        let text = match register.owner {
+            RegisterOwner::Lane => format!("{} of lane {}", register.name, at.lane),
+            RegisterOwner::Group => format!("{} of the warp", register.name),
+            RegisterOwner::Machine => register.name.to_string(),
+        };
         let number = session.add_point(What::Register { watch }, &text, condition, false);
         return Ok(format!("watch {number}: {text}\n"));
     }

@@ -96,8 +96,8 @@ impl<M: Inspect<N>, const N: usize> Look for Execution<'_, M, N> {
         self.machine.barriers(&self.state, cta)
     }
 
-    fn effects(&self, pc: Pc) -> Option<Effects> {
-        self.machine.effects(self.program, pc)
+    fn effects(&self, pc: Pc, lane: u32) -> Option<Effects> {
+        self.machine.effects(self.program, &self.state, (pc, lane))
     }
 
     fn variables(&self) -> Vec<VariableView> {

@@ -2,16 +2,30 @@
 
 use std::sync::atomic::Ordering;
 
-use simt::inspect::{FramePlace, GroupView, Inspect, InspectError};
+use simt::LaneMask;
+use simt::inspect::{FramePlace, GroupView, Inspect, InspectError, RegisterOwner};
 use simt::machine::Step;
 use simt::observe::{Blind, GroupId};
 
 use super::{Execution, POLL, widened};
 use crate::target::{
-    AccessWatch, Before, Changed, Event, Issued, Judge, Look as _, Memory, RegisterWatch, Stopped,
-    Stops, Used,
+    AccessWatch, Before, Changed, Event, Issued, Judge, Lanes, Look as _, Memory, RegisterWatch,
+    Stopped, Stops, Used,
 };
 use crate::watcher::Watcher;
+
+/// What an issue does with a watched register.
+#[derive(Default)]
+struct NextUse {
+    /// The index of the watch.
+    watch: usize,
+    /// Lanes that read it if they are on.
+    reads: Lanes,
+    /// Lanes that write it if they are on.
+    writes: Lanes,
+    /// Whether those that are off write it, too.
+    unmasked: bool,
+}
 
 impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
     pub(super) fn watched(&self, watch: &RegisterWatch) -> Option<u128> {
@@ -32,31 +46,56 @@ impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
         watch.uses() && (self.about.abilities.one_file || depth() == watch.at.frame + 1)
     }
 
-    /// The uses of watched registers in an issue; `running` are the watches of the frames that ran.
-    pub(super) fn uses(
-        &self,
-        issued: &Issued,
-        watches: &[RegisterWatch],
-        running: &[bool],
-    ) -> Vec<Used> {
+    /// What the next issue would do with the watched registers whose frames run: whether it reads
+    /// and writes them, for a lane that is on.
+    fn next_uses(&mut self, watches: &[RegisterWatch]) -> Vec<NextUse> {
+        let running: Vec<bool> = watches.iter().map(|watch| self.runs(watch)).collect();
         if !running.contains(&true) {
             return Vec::new();
         }
-        let Some(effects) = self.machine.effects(self.program, issued.pc) else {
+        let Ok(next) = self.machine.upcoming(self.program, &mut self.state) else {
             return Vec::new();
         };
-        let own = |watch: &RegisterWatch| {
-            let (group, of) = (watch.at.group, issued.group);
-            (group.cta, group.group) == (of.cta, of.group)
-                && issued.on.contains(watch.at.lane as usize)
+        let mut out = Vec::new();
+        for (index, watch) in watches.iter().enumerate().filter(|(index, _)| running[*index]) {
+            let (of, group) = (watch.at.group, next.group);
+            let own = (of.cta, of.group) == (group.cta, group.group);
+            let lanes = match watch.owner {
+                RegisterOwner::Lane if own => LaneMask::lane(watch.at.lane as usize),
+                RegisterOwner::Group if own => next.lanes,
+                RegisterOwner::Machine => next.lanes,
+                _ => LaneMask::EMPTY,
+            };
+            let mut used = NextUse { watch: index, ..NextUse::default() };
+            for lane in lanes {
+                let place = (next.pc, lane as u32);
+                let effects = self.machine.effects(self.program, &self.state, place);
+                let Some(effects) = effects else { break };
+                used.unmasked |= effects.unmasked;
+                if watch.reads && effects.reads.contains(&watch.index) {
+                    used.reads.insert(lane);
+                }
+                let moved = effects.moves.iter().any(|&(to, _)| to == watch.index);
+                used.unmasked |= moved;
+                if watch.writes && (moved || effects.writes.contains(&watch.index)) {
+                    used.writes.insert(lane);
+                }
+            }
+            out.push(used);
+        }
+        out
+    }
+
+    /// The uses of watched registers in an issue.
+    fn uses(&self, issued: &Issued, watches: &[RegisterWatch], next: &[NextUse]) -> Vec<Used> {
+        let used = |next: &NextUse| {
+            let written = if next.unmasked { issued.on | issued.active } else { issued.on };
+            let (read, written) = ((next.reads & issued.on).any(), (next.writes & written).any());
+            let value = || self.watched(&watches[next.watch]);
+            let used = read || written;
+            used.then(|| Used { watch: next.watch, read, written, value: value() })
         };
-        let used = |(index, watch): (usize, &RegisterWatch)| {
-            let read = watch.reads && effects.reads.contains(&watch.index);
-            let written = watch.writes && effects.writes.contains(&watch.index);
-            let used = running[index] && own(watch) && (read || written);
-            used.then(|| Used { watch: index, read, written, value: self.watched(watch) })
-        };
-        watches.iter().enumerate().filter_map(used).collect()
+        next.iter().filter_map(used).collect()
     }
 
     /// The contents of a watched range, if they are told.
@@ -140,7 +179,7 @@ impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
                     before = self.view(next.group);
                 }
             }
-            let running: Vec<bool> = stops.registers.iter().map(|watch| self.runs(watch)).collect();
+            let next_uses = self.next_uses(&stops.registers);
             let step = if observes {
                 watcher.clear();
                 self.machine.step(self.program, &mut self.state, &mut watcher)
@@ -159,6 +198,10 @@ impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
                 accessed.new.clone_from(&new);
                 accessed.old = std::mem::replace(&mut contents[accessed.watch], new);
             }
+            if !stops.registers.is_empty() {
+                // What a kernel's end gives to registers is seen before the next issue.
+                let _ = self.machine.upcoming(self.program, &mut self.state);
+            }
             for (index, (watch, value)) in stops.registers.iter().zip(&mut values).enumerate() {
                 // Threads of other blocks reach no register.
                 if watch.at.group.cta != watcher.issued.group.cta {
@@ -171,7 +214,7 @@ impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
                     watcher.told = true;
                 }
             }
-            watcher.issued.uses = self.uses(&watcher.issued, &stops.registers, &running);
+            watcher.issued.uses = self.uses(&watcher.issued, &stops.registers, &next_uses);
             watcher.told |= !watcher.issued.uses.is_empty();
             if let Some(before) = before
                 && let Some(after) = self.view(watcher.issued.group)

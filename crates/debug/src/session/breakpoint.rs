@@ -360,20 +360,12 @@ impl<'p> Points<'p> {
                 _ => None,
             };
             let Some((group, lanes, text)) = hit else { continue };
-            let lane = match &point.condition {
-                None => lanes.lowest(),
-                Some((condition, _)) => {
-                    let names = LookNames::new(look);
-                    let holds = |&lane: &usize| {
-                        let at = FramePlace { group, lane: lane as u32, frame: 0 };
-                        condition.evaluate(&names, at).is_ok_and(crate::expr::Value::holds)
-                    };
-                    let lane = lanes.iter().find(holds);
-                    if lane.is_none() {
-                        continue;
-                    }
-                    lane
-                }
+            let (lane, text) = match point.condition.as_ref().map(|c| met(look, c, (group, lanes)))
+            {
+                None => (lanes.lowest(), text),
+                Some(Ok(None)) => continue,
+                Some(Ok(lane)) => (lane, text),
+                Some(Err(error)) => (lanes.lowest(), Some(error)),
             };
             if self.forward {
                 point.hits += 1;
@@ -412,6 +404,30 @@ impl<'p> Points<'p> {
     pub(crate) fn retire(points: &mut Vec<Breakpoint>, reason: &Reason) {
         let (Reason::Breakpoint { number } | Reason::Told { number, .. }) = reason else { return };
         points.retain(|point| !(point.temporary && point.number == *number));
+    }
+}
+
+/// The first lane in which a condition holds.
+///
+/// # Errors
+/// If it can be evaluated in none of them; in one that it cannot be, it does not hold.
+fn met(
+    look: &dyn Look,
+    (condition, text): &(Expr, String),
+    (group, lanes): (GroupId, Lanes),
+) -> Result<Option<usize>, String> {
+    let (names, mut error, mut evaluated) = (LookNames::new(look), None, false);
+    for lane in lanes {
+        let at = FramePlace { group, lane: lane as u32, frame: 0 };
+        match condition.evaluate(&names, at) {
+            Ok(value) if value.holds() => return Ok(Some(lane)),
+            Ok(_) => evaluated = true,
+            Err(found) => error = error.or(Some(found)),
+        }
+    }
+    match error.filter(|_| !evaluated) {
+        Some(error) => Err(format!("the condition `{text}` cannot be evaluated: {error}")),
+        None => Ok(None),
     }
 }
 

@@ -208,7 +208,7 @@ impl<'s> Session<'s> {
         let places = code.instructions().iter().map(|instruction| instruction.pc);
         let effects = places.filter(|&p| p == pc || same(p) && own(p));
         let mut out: Vec<u32> = effects
-            .filter_map(|pc| look.effects(pc))
+            .filter_map(|pc| look.effects(pc, self.focus.lane))
             .flat_map(|effects| [effects.reads, effects.writes].concat())
             .collect();
         out.sort_unstable();
@@ -395,7 +395,11 @@ impl Names for LookNames<'_> {
         }
         let frames = self.look.frames(FramePlace { frame: 0, ..at });
         let pc = frames.get(at.frame as usize).copied();
-        let registers = pc.map(|pc| self.look.registers(pc)).unwrap_or_default();
+        let Some(pc) = pc else {
+            let lane = at.lane;
+            return Err(format!("there is no `{name}`: the thread of lane {lane} is not resident"));
+        };
+        let registers = self.look.registers(pc);
         let names = registers.iter().map(|r| &*r.name);
         let others = self.look.code().parameters.iter().map(|p| p.name.as_str());
         let near = isa::suggest::nearest(name, names.chain(others));
@@ -418,6 +422,17 @@ pub(crate) fn ctas(look: &dyn Look) -> BTreeMap<u64, Vec<GroupView<16>>> {
         out.entry(group.id.cta).or_default().push(group);
     }
     out
+}
+
+/// The lane as which a register is read: those that lanes share have all of them, so the first.
+pub(crate) fn home(look: &dyn Look, at: FramePlace, owner: RegisterOwner) -> FramePlace {
+    let first = look.group(at.group).and_then(|group| group.launched.lowest());
+    match owner {
+        RegisterOwner::Lane => at,
+        RegisterOwner::Group | RegisterOwner::Machine => {
+            FramePlace { lane: first.map_or(at.lane, |lane| lane as u32), ..at }
+        }
+    }
 }
 
 /// Whether two identities are of the same group.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use simt::Pc;
-use simt::inspect::FramePlace;
+use simt::inspect::{FramePlace, RegisterOwner};
 use simt::memory::Space;
 use simt::observe::GroupId;
 
-use super::{Session, called_from, same};
+use super::{Session, called_from, home, same};
 use crate::target::{
-    AccessWatch, Event, Issued, Memory, RegisterWatch, Stopped, Stops, TargetError,
+    AccessWatch, Before, Event, Issued, Lanes, Look, Memory, RegisterWatch, Stopped, Stops,
+    TargetError,
 };
 
 /// Most writers that one question finds.
@@ -51,6 +52,90 @@ pub struct Writer {
     pub known: bool,
 }
 
+/// The register that a question is about.
+struct Asked {
+    /// The lane as which it is read.
+    at: FramePlace,
+    owner: RegisterOwner,
+    index: u32,
+    /// Frames outside of the one that has it.
+    level: usize,
+    /// The entry of its function.
+    function: Option<Pc>,
+}
+
+/// The lanes for which an instruction writes the register.
+#[derive(Clone, Copy, Default)]
+struct Writing {
+    lanes: Lanes,
+    /// Also for those that are off.
+    unmasked: bool,
+    /// The register whose value it takes, in all lanes.
+    from: Option<u32>,
+}
+
+impl Asked {
+    /// The lanes for which an issue writes the register by what the machine tells.
+    fn writing(&self, look: &dyn Look, (group, pc, lanes): (GroupId, Pc, Lanes)) -> Writing {
+        let mut out = Writing::default();
+        let own = self.owner == RegisterOwner::Machine || same(group, self.at.group);
+        let function = || look.code().function(pc).map(|f| f.entry);
+        if !own || !self.shared(look) && function() != self.function {
+            return out;
+        }
+        let asked = match self.owner {
+            RegisterOwner::Lane => Lanes::lane(self.at.lane as usize),
+            RegisterOwner::Group | RegisterOwner::Machine => lanes,
+        };
+        for lane in asked {
+            let Some(effects) = look.effects(pc, lane as u32) else { break };
+            out.unmasked |= effects.unmasked;
+            let moved = effects.moves.iter().find(|(to, _)| *to == self.index);
+            out.from = moved.map(|&(_, from)| from);
+            let writes = effects.writes.contains(&self.index);
+            match (writes, effects.momentary) {
+                (true, true) => out.lanes.insert(lane),
+                // All lanes, in every state.
+                (true, false) => out.lanes = Lanes::from_words([u64::MAX; 16]),
+                (false, true) => {}
+                // Nor in another lane.
+                (false, false) => break,
+            }
+        }
+        if self.owner == RegisterOwner::Lane {
+            out.lanes &= Lanes::lane(self.at.lane as usize);
+        }
+        out
+    }
+
+    /// Whether functions share the register.
+    fn shared(&self, look: &dyn Look) -> bool {
+        self.owner != RegisterOwner::Lane || look.abilities().one_file
+    }
+
+    /// The last lane of an issue that wrote the register.
+    fn wrote(&self, look: &dyn Look, issued: &Issued, writing: &Writing) -> Option<u32> {
+        if self.owner != RegisterOwner::Machine && !same(issued.group, self.at.group) {
+            return None;
+        }
+        if writing.from.is_some() {
+            return Some(self.at.lane);
+        }
+        let on = if writing.unmasked { issued.active | issued.on } else { issued.on };
+        let lane = (writing.lanes & on).highest()? as u32;
+        let frames = || look.frames(FramePlace { frame: 0, ..self.at }).len();
+        (self.shared(look) || frames() == self.level + 1).then_some(lane)
+    }
+
+    /// The lane that changed the register where the machine does not tell.
+    fn changed_by(&self, issued: &Issued) -> u32 {
+        match self.owner {
+            RegisterOwner::Lane => self.at.lane,
+            _ => issued.on.lowest().map_or(0, |lane| lane as u32),
+        }
+    }
+}
+
 /// A writer among those that others depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependence {
@@ -77,7 +162,7 @@ impl Session<'_> {
         let here = self.target.position();
         self.target.seek(before)?;
         let found = match what {
-            Written::Register { at, index } => self.register_writer(at, index, before),
+            Written::Register { at, index } => self.value_writer(at, index, before),
             Written::Memory { memory, address, bytes } => {
                 self.memory_writer(memory, (address, bytes), before)
             }
@@ -86,41 +171,85 @@ impl Session<'_> {
         found
     }
 
+    /// Who has a register of a frame.
+    pub(crate) fn owner(&self, at: FramePlace, index: u32) -> RegisterOwner {
+        let look = self.look();
+        let frames = look.frames(FramePlace { frame: 0, ..at });
+        let pc = frames.get(at.frame as usize).map(|&pc| called_from(look.code(), at, pc));
+        let registers = pc.map(|pc| look.registers(pc)).unwrap_or_default();
+        let found = registers.iter().find(|register| register.index == index);
+        found.map_or(RegisterOwner::Lane, |register| register.owner)
+    }
+
+    /// Who wrote the value of a register: values that have moved are followed.
+    fn value_writer(
+        &mut self,
+        at: FramePlace,
+        mut index: u32,
+        mut before: u64,
+    ) -> Result<Option<Writer>, TargetError> {
+        while let Some((writer, from)) = self.register_writer(at, index, before)? {
+            let Some(from) = from else { return Ok(Some(writer)) };
+            (index, before) = (from, writer.position);
+            self.target.seek(before)?;
+        }
+        Ok(None)
+    }
+
+    /// Who wrote a register, and the register whose value it took.
     fn register_writer(
         &mut self,
         at: FramePlace,
         index: u32,
         before: u64,
-    ) -> Result<Option<Writer>, TargetError> {
+    ) -> Result<Option<(Writer, Option<u32>)>, TargetError> {
         let look = self.target.look();
         let frames = look.frames(FramePlace { frame: 0, ..at });
         let Some(&pc) = frames.get(at.frame as usize) else { return Ok(None) };
-        let function = look.code().function(called_from(look.code(), at, pc)).map(|f| f.entry);
+        let pc = called_from(look.code(), at, pc);
+        let owner = self.owner(at, index);
+        let look = self.target.look();
         // Frames are counted from the outermost one, which stays.
         let level = frames.len() - 1 - at.frame as usize;
-        let watch = RegisterWatch::changes(FramePlace { frame: level as u32, ..at }, index);
-        let stops = Stops { issued: true, registers: vec![watch], ..Stops::default() };
-        let mut writes: BTreeMap<Pc, bool> = BTreeMap::new();
+        let function = look.code().function(pc).map(|f| f.entry);
+        let momentary = look.effects(pc, at.lane).is_some_and(|effects| effects.momentary);
+        let home = home(look, at, owner);
+        let asked = Asked { at: home, owner, index, level, function };
+        let watch = RegisterWatch::changes(FramePlace { frame: level as u32, ..home }, index);
+        let before_each = if momentary { Before::Every } else { Before::None };
+        let registers = vec![watch];
+        let stops = Stops { before: before_each, issued: true, registers, ..Stops::default() };
+        let mut known: BTreeMap<Pc, Writing> = BTreeMap::new();
+        let mut next = Writing::default();
         let mut writer = None;
         self.scan_back(
             before,
             &stops,
-            &mut |look, event| {
-                let Event::Issued(issued) = event else { return None };
-                let changed = !issued.changes.is_empty();
-                let known = same(issued.group, at.group)
-                    && issued.on.contains(at.lane as usize)
-                    && *writes.entry(issued.pc).or_insert_with(|| {
-                        let effects = look.effects(issued.pc);
-                        let inside = look.code().function(issued.pc).map(|f| f.entry) == function;
-                        inside && effects.is_some_and(|effects| effects.writes.contains(&index))
-                    })
-                    && look.frames(FramePlace { frame: 0, ..at }).len() == level + 1;
-                (changed || known).then_some((issued.group, issued.pc, known))
+            &mut |look, event| match event {
+                Event::Before(issue) => {
+                    next = asked.writing(look, (issue.group, issue.pc, issue.lanes));
+                    None
+                }
+                Event::Issued(issued) => {
+                    let writing = if momentary {
+                        next
+                    } else {
+                        let issue = (issued.group, issued.pc, issued.active);
+                        *known
+                            .entry(issued.pc)
+                            .or_insert_with(|| asked.writing(look, (at.group, issue.1, issue.2)))
+                    };
+                    let lane = asked.wrote(look, issued, &writing);
+                    // Registers that functions share begin with their group, not with a call.
+                    let one_file = look.abilities().one_file;
+                    let changed = issued.changes.iter().any(|c| c.old.is_some() || !one_file);
+                    let lane = lane.map(|lane| (lane, true));
+                    let lane = lane.or_else(|| changed.then(|| (asked.changed_by(issued), false)));
+                    lane.map(|(lane, known)| (issued.group, issued.pc, lane, (known, writing.from)))
+                }
             },
-            &mut |position, (group, pc, known)| {
-                let lane = at.lane;
-                writer = Some(Writer { position, group, lane, pc, known });
+            &mut |position, (group, pc, lane, (known, from))| {
+                writer = Some((Writer { position, group, lane, pc, known }, from));
                 true
             },
         )?;
@@ -197,7 +326,7 @@ impl Session<'_> {
         let at = FramePlace { group: writer.group, lane: writer.lane, frame: 0 };
         let look = self.target.look();
         let mut out = Vec::new();
-        if let Some(effects) = look.effects(writer.pc) {
+        if let Some(effects) = look.effects(writer.pc, writer.lane) {
             let registers = look.registers(writer.pc);
             for index in effects.reads {
                 let register = registers.iter().find(|r| r.index == index);

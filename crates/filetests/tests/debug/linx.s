@@ -29,9 +29,14 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #| * warp 0   ########
 #|     {0-7} at line 14, next
 #| (simtlab) info registers p vt#1 a0
-#| a0         30064771072 (0x700000000)  (of the warp)
+#| a0         30064771072 (0x700000000)  (of the machine)
 #| p          0xff  (of the warp)
 #| vt#1       0
+#| (simtlab) who vt#1 depth 1
+#| vt#1: written at issue 4 by block (0,0,0), warp 0, lane 0, thread (0,0,0), line 12: v.add lc0.uw, lc0.uw, ->vt.w
+#|   p: changed at issue 3 by block (0,0,0), warp 0, lane 0, thread (0,0,0), line 8: C.B.DIMI 8, ->lb0
+#| (simtlab) who a0
+#| a0: not written since the launch began
 #| (simtlab) info mechanism
 #| exec, what runs next last
 #|   valid      {0-7} at line 14

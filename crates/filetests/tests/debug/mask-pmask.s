@@ -33,7 +33,11 @@ _start:
 #| branch 1 begins at issue 8
 #| (simtlab) catch mask 0x0f
 #| catch 4: mask 0xf
+#| (simtlab) set mask = 0x03
+#| error: no mask turns lanes off now: `set` takes the registers of `info mechanism`
 #| (simtlab) set svstate = svstate | 4
+#| branch 1 begins at issue 8
+#| (simtlab) set mask = 0x0f
 #| branch 1 begins at issue 8
 #| (simtlab) info lanes
 #| # active  - off  . diverged  w waiting  x exited

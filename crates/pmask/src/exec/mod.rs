@@ -5,7 +5,7 @@
 
 mod alu;
 mod fp;
-mod mem;
+pub(crate) mod mem;
 pub(crate) mod pm;
 pub(crate) mod rsv;
 mod rt;
@@ -174,8 +174,13 @@ const fn float_width(fmt: Fmt) -> Width {
     }
 }
 
+/// Returns whether floating-point instructions may run.
+pub(crate) fn float_is_on(state: &State) -> bool {
+    state.csr.mstatus & mstatus::FS != 0
+}
+
 fn float_on(state: &State, inst: &Inst) -> Result<(), Trap> {
-    if state.csr.mstatus & mstatus::FS == 0 { Err(illegal(inst)) } else { Ok(()) }
+    if float_is_on(state) { Ok(()) } else { Err(illegal(inst)) }
 }
 
 fn set_f(state: &mut State, register: u8, value: u64) {

@@ -60,7 +60,7 @@ pub(crate) fn run<O: Observer<1>>(
 }
 
 /// The instruction with the registers of one lane.
-fn of_lane(rsv: &Rsv, inst: &Inst, lane: u8) -> Inst {
+pub(crate) fn of_lane(rsv: &Rsv, inst: &Inst, lane: u8) -> Inst {
     Inst {
         rd: rsv.dest.register(inst.rd, lane),
         rs1: rsv.source_a.register(inst.rs1, lane),

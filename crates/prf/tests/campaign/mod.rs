@@ -321,7 +321,7 @@ impl Size {
         Self { threads, blocks: 1 + random.below(3) as u32 }
     }
 
-    fn launch(self) -> Launch {
+    pub(crate) fn launch(self) -> Launch {
         let mut memory = MemoryMap::new();
         for (base, bytes) in [(THREADS, 128), (WARPS, 64)] {
             let name = "region";
