@@ -2,11 +2,14 @@
 
 use culibs::device::{get_host, put_host};
 use culibs::{Error, Outcome, Ptr, count};
-use linalg::{Matrix, Op, Triangle, cholesky, hermitian_eigen, hermitian_full, solve_triangular};
+use linalg::{
+    Matrix, Op, Triangle, cholesky, hermitian_eigen, hermitian_full, residual, solve_triangular,
+};
 use operands::{Blas, Dense, triangle};
 
 use crate::factor::{Stepped, write_real};
 use crate::handle::get;
+use crate::infos::Residual;
 
 /// Reads `cusolverEigMode_t`: whether vectors are asked for.
 pub(crate) fn vectors(mode: i32) -> Outcome<bool> {
@@ -177,6 +180,33 @@ where
         let values = values + (k * n * size_of::<T::Real>()) as u64;
         let a = first.offset(step.wrapping_mul(k as i64));
         solve::<T>(a, half, vectors, values, &Selection::ALL)
+    })
+}
+
+/// All eigenvalues by a method that tells its residual.
+pub(crate) fn syevj<T: Blas>(
+    handle: u64,
+    [mode, uplo]: [i32; 2],
+    n: i64,
+    a: Stepped,
+    values: u64,
+    info: u64,
+    object: u64,
+) -> Outcome
+where
+    T::Real: Blas,
+{
+    let h = get(handle)?;
+    let (vectors, half, n) = (vectors(mode)?, triangle(uplo)?, count(n)?);
+    let a = Dense::new(T::TYPE, [n, n], a.0, a.1)?;
+    h.submit(info, move || {
+        let matrix = hermitian_full(&a.read::<T>()?, half, true);
+        let Some((list, Some(basis))) = hermitian_eigen(&matrix, true) else {
+            return Ok(not_converged(n));
+        };
+        let rest = || culibs::Number::wide(residual(&matrix, &basis, &list, &basis)).0;
+        Residual::Object(object).tell(rest)?;
+        write_found(a, values, &list, vectors.then_some(basis), &Selection::ALL)
     })
 }
 

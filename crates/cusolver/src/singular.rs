@@ -1,13 +1,14 @@
 //! Singular values and vectors.
 
 use culibs::device::put_host;
-use culibs::{Error, Outcome, Ptr, count};
-use linalg::{Matrix, Op, Svd, svd};
+use culibs::{Error, Number, Outcome, Ptr, count};
+use linalg::{Matrix, Op, Svd, residual, svd};
 use operands::{Blas, Dense, dimensions};
 
 use crate::eigen::vectors;
 use crate::factor::{Stepped, write_real};
 use crate::handle::get;
+use crate::infos::Residual;
 
 /// What is asked for of singular vectors, by LAPACK's letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ fn write_values<T: Blas>(at: u64, values: &[T::Real]) -> Outcome
 where
     T::Real: Blas,
 {
-    write_real(<T::Real as culibs::Number>::TYPE, at, values)
+    write_real(<T::Real as Number>::TYPE, at, values)
 }
 
 /// `a = u diag(s) vt`, of a matrix with at least as many rows as columns.
@@ -89,12 +90,13 @@ where
     })
 }
 
-/// Where singular values and vectors go; `v`, not its adjoint.
+/// Where singular values and vectors go (`v`, not its adjoint), and the residual.
 #[derive(Clone, Copy)]
 struct Places {
     values: u64,
     u: Option<Dense>,
     v: Option<Dense>,
+    residual: Residual,
 }
 
 fn decompose<T: Blas>(a: Dense, whole: bool, to: Places, rank: usize) -> Outcome<i32>
@@ -103,10 +105,13 @@ where
 {
     let least = a.rows.min(a.cols);
     [to.u, to.v].iter().flatten().try_for_each(Dense::check_write)?;
-    let Some(Svd { s, u, v }) = svd(&a.read::<T>()?, whole) else {
+    let matrix = a.read::<T>()?;
+    let Some(Svd { s, u, v }) = svd(&matrix, whole) else {
         return Ok(least.max(1) as i32);
     };
-    write_values::<T>(to.values, &s[..rank.min(s.len())])?;
+    let s = &s[..rank.min(s.len())];
+    write_values::<T>(to.values, s)?;
+    to.residual.tell(|| residual(&matrix, &u, s, &v).wide().0)?;
     if let Some(place) = to.u {
         place.write(&u.block(0, 0, u.rows, place.cols))?;
     }
@@ -128,6 +133,7 @@ pub(crate) fn gesvdj<T: Blas>(
     values: u64,
     (u, v): Pair,
     info: u64,
+    residual: Residual,
 ) -> Outcome
 where
     T::Real: Blas,
@@ -139,7 +145,7 @@ where
     let a = Dense::new(T::TYPE, [m, n], a.0, a.1)?;
     let cols = |rows| if whole { rows } else { least };
     let (u, v) = (side::<T>(vectors, [m, cols(m)], u)?, side::<T>(vectors, [n, cols(n)], v)?);
-    let to = Places { values, u, v };
+    let to = Places { values, u, v, residual };
     h.submit(info, move || decompose::<T>(a, whole && vectors, to, least))
 }
 
@@ -172,6 +178,7 @@ where
             values: values + (k * least * size_of::<T::Real>()) as u64,
             u: left.map(|d| nth(d, u.1, d.cols)),
             v: right.map(|d| nth(d, v.1, d.cols)),
+            residual: Residual::Nowhere,
         };
         decompose::<T>(nth(first, a.1, n), vectors, to, least)
     })
@@ -193,7 +200,7 @@ where
 {
     get(handle)?;
     put_host(perturbation, 0.0_f64)?;
-    gesvdj::<T>(handle, modes, size, a, values, vectors, info)
+    gesvdj::<T>(handle, modes, size, a, values, vectors, info, Residual::Nowhere)
 }
 
 /// The largest singular values, and the vectors that are asked for (`S` or `N`): they are computed
@@ -222,14 +229,15 @@ where
         _ => Err(Error::InvalidValue),
     };
     let (u, v) = (side::<T>(some(jobu)?, [m, rank], u)?, side::<T>(some(jobv)?, [n, rank], v)?);
-    let to = Places { values, u, v };
+    let to = Places { values, u, v, residual: Residual::Nowhere };
     h.submit(info, move || decompose::<T>(a, false, to, rank))
 }
 
 /// Where the matrices of a batch are: an address, a leading dimension, and a distance in elements.
 pub(crate) type Strided = (u64, i64, i64);
 
-/// The largest singular values of tall matrices.
+/// The largest singular values of tall matrices. What they leave of each matrix is told to the host
+/// as its Frobenius norm, if there is an address for these.
 pub(crate) fn gesvda<T: Blas>(
     handle: u64,
     mode: i32,
@@ -238,6 +246,7 @@ pub(crate) fn gesvda<T: Blas>(
     (values, step): (u64, i64),
     (u, v): (Strided, Strided),
     info: u64,
+    residuals: Ptr,
     batch: i64,
 ) -> Outcome
 where
@@ -259,6 +268,10 @@ where
             values: values.wrapping_add(skip as u64),
             u: left.map(|d| d.offset(u.2.wrapping_mul(k))),
             v: right.map(|d| d.offset(v.2.wrapping_mul(k))),
+            residual: Residual::Host(match residuals {
+                0 => 0,
+                at => at + k as usize * size_of::<f64>(),
+            }),
         };
         decompose::<T>(first.offset(a.2.wrapping_mul(k)), false, to, rank)
     })

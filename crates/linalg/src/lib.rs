@@ -24,5 +24,5 @@ pub use lu::{inverse_of_lu, lu, solve_lu};
 pub use matrix::{Matrix, Op, Triangle, View, ViewMut};
 pub use qr::{apply_q, form_q, qr};
 pub use scalar::{Real, Scalar, c32, c64};
-pub use svd::{Svd, svd};
+pub use svd::{Svd, residual, svd};
 pub use triangular::{hermitian_full, solve_triangular, triangular_full};

@@ -4,6 +4,7 @@
 
 use num_traits::{Float, One, Zero};
 
+use crate::gemm::product;
 use crate::matrix::{Matrix, Op};
 use crate::qr::{apply_q, complete, norm, qr};
 use crate::scalar::Scalar;
@@ -45,6 +46,24 @@ pub fn svd<T: Scalar>(a: &Matrix<T>, whole: bool) -> Option<Svd<T>> {
     apply_q(&factors, &taus, Op::None, &mut u);
     let u = if whole { complete(&u) } else { u };
     Some(Svd { s, u, v: left })
+}
+
+/// Returns the Frobenius norm of `a - left diag(values) right*`, of as many columns as values.
+#[must_use]
+pub fn residual<T: Scalar>(
+    a: &Matrix<T>,
+    left: &Matrix<T>,
+    values: &[T::Real],
+    right: &Matrix<T>,
+) -> T::Real {
+    let mut scaled = left.block(0, 0, left.rows, values.len());
+    for (j, &value) in values.iter().enumerate() {
+        scaled.col_mut(j).iter_mut().for_each(|x| *x = x.scale(value));
+    }
+    let right = right.block(0, 0, right.rows, values.len());
+    let mut rest = a.clone();
+    product(-T::one(), (&scaled, Op::None), (&right, Op::Adjoint), T::one(), &mut rest);
+    norm(&rest.data)
 }
 
 /// Singular values, left and right singular vectors.

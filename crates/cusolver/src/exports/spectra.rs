@@ -5,6 +5,7 @@ use linalg::{c32, c64};
 
 use crate::eigen::Selection;
 use crate::handle::workspace;
+use crate::infos::Residual;
 use crate::{eigen, singular};
 
 culibs::family! {
@@ -25,9 +26,8 @@ culibs::family! {
         => workspace(handle, lwork);
     [f32: cusolverDnSsyevj; f64: cusolverDnDsyevj; c32: cusolverDnCheevj; c64: cusolverDnZheevj]
         (handle: u64, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, w: u64, _work: u64,
-            _lwork: i32, info: u64, _params: u64)
-        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
-            Selection::ALL);
+            _lwork: i32, info: u64, params: u64)
+        => eigen::syevj::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info, params);
     [f32: cusolverDnSsyevjBatched_bufferSize; f64: cusolverDnDsyevjBatched_bufferSize;
         c32: cusolverDnCheevjBatched_bufferSize; c64: cusolverDnZheevjBatched_bufferSize]
         (handle: u64, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _w: u64, lwork: Ptr,
@@ -65,9 +65,9 @@ culibs::family! {
         => workspace(handle, lwork);
     [f32: cusolverDnSgesvdj; f64: cusolverDnDgesvdj; c32: cusolverDnCgesvdj; c64: cusolverDnZgesvdj]
         (handle: u64, mode: i32, economical: i32, m: i32, n: i32, a: u64, lda: i32, s: u64, u: u64,
-            ldu: i32, v: u64, ldv: i32, _work: u64, _lwork: i32, info: u64, _params: u64)
+            ldu: i32, v: u64, ldv: i32, _work: u64, _lwork: i32, info: u64, params: u64)
         => singular::gesvdj::<T>(handle, [mode, economical], [m.into(), n.into()], (a, lda.into()),
-            s, ((u, ldu.into()), (v, ldv.into())), info);
+            s, ((u, ldu.into()), (v, ldv.into())), info, Residual::Object(params));
     [f32: cusolverDnSgesvdjBatched_bufferSize; f64: cusolverDnDgesvdjBatched_bufferSize;
         c32: cusolverDnCgesvdjBatched_bufferSize; c64: cusolverDnZgesvdjBatched_bufferSize]
         (handle: u64, _mode: i32, _m: i32, _n: i32, _a: u64, _lda: i32, _s: u64, _u: u64, _ldu: i32,
@@ -91,10 +91,10 @@ culibs::family! {
         c32: cusolverDnCgesvdaStridedBatched; c64: cusolverDnZgesvdaStridedBatched]
         (handle: u64, mode: i32, rank: i32, m: i32, n: i32, a: u64, lda: i32, stridea: i64, s: u64,
             strides: i64, u: u64, ldu: i32, strideu: i64, v: u64, ldv: i32, stridev: i64,
-            _work: u64, _lwork: i32, info: u64, _residuals: Ptr, batch: i32)
+            _work: u64, _lwork: i32, info: u64, residuals: Ptr, batch: i32)
         => singular::gesvda::<T>(handle, mode, [rank.into(), m.into(), n.into()],
             (a, lda.into(), stridea), (s, strides), ((u, ldu.into(), strideu),
-            (v, ldv.into(), stridev)), info, batch.into());
+            (v, ldv.into(), stridev)), info, residuals, batch.into());
     [f32: cusolverDnSsygvj_bufferSize; f64: cusolverDnDsygvj_bufferSize; c32:
         cusolverDnChegvj_bufferSize; c64: cusolverDnZhegvj_bufferSize]
         (handle: u64, _kind: i32, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _b: u64,

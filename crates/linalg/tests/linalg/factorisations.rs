@@ -2,7 +2,7 @@
 
 use linalg::{
     Matrix, Op, Scalar, Triangle, apply_q, cholesky, form_q, hermitian_eigen, hermitian_full,
-    inverse_of_lu, lu, qr, solve_lu, svd, triangular_full,
+    inverse_of_lu, lu, qr, residual, solve_lu, svd, triangular_full,
 };
 use num_traits::{NumCast, One, Zero};
 use proptest::prelude::*;
@@ -119,6 +119,18 @@ fn decomposed<T: Scalar>(a: &Matrix<T>) {
     });
     let first = found.v.block(0, 0, n, n);
     near(&times((&scaled, Op::None), (&first, Op::Adjoint)), a, 4.0 * (m + n) as f64);
+}
+
+/// What the largest values leave has the norm of the others (Eckart and Young, 1936).
+#[test]
+fn residuals_are_those_of_the_values_left_out() {
+    let a: Matrix<f64> = random(9, 5, 7);
+    let found = svd(&a, false).unwrap();
+    for kept in 0..=5 {
+        let rest = residual(&a, &found.u, &found.s[..kept], &found.v);
+        let expected = found.s[kept..].iter().map(|s| s * s).sum::<f64>().sqrt();
+        assert!((rest - expected).abs() < 1e-13, "{kept}: {rest} {expected}");
+    }
 }
 
 proptest! {
