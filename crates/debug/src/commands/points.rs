@@ -112,7 +112,10 @@ fn add_watch(session: &mut Session<'_>, text: &str, wanted: For) -> Answer {
     if let Some(name) = expr.as_name()
         && let Some(register) = LookNames::new(look).register(name, at)
     {
-        if wanted.reads && session.place().and_then(|pc| look.effects(pc, at.lane)).is_none() {
+        // Some instructions of a machine may tell nothing, such as markers.
+        let mut instructions = look.code().instructions().iter();
+        let tells = instructions.any(|one| look.effects(one.pc, at.lane).is_some());
+        if wanted.reads && !tells {
             return Err("this machine does not tell which registers instructions read: `watch` \
                         stops when one changes"
                 .to_owned());

@@ -14,6 +14,9 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
         C.BSTOP
 #: debug:
 #| kernel `program` under exec, grid 1, block 1
+#| (simtlab) rwatch a0
+#| watch 1: a0
+#| (simtlab) delete 1
 #| (simtlab) info lanes
 #| # active  - off  . diverged  w waiting  x exited
 #| block (0,0,0)
