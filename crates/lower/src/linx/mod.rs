@@ -60,7 +60,7 @@ pub struct Assembly {
     pub reloads: u32,
     /// Masks that the body saves.
     pub masks: u32,
-    /// Whether its one argument is the address of the parameter block, as its parameter `parameters`.
+    /// Whether its one argument is the address of the parameter block, its parameter `parameters`.
     pub block: bool,
 }
 

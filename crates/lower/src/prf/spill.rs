@@ -242,7 +242,7 @@ impl Front {
         self.emit(Op::Add, Ty::U32, &[b, o], base);
     }
 
-    /// The number of blocks that run at a time, rounded up to a power of two, less one, in the base.
+    /// The number of blocks that run at a time, up to a power of two, less one, in the base.
     fn last_block(&mut self) {
         let (base, other) = (self.base, self.other);
         let (b, o) = (Operand::lane(base), Operand::lane(other));
