@@ -73,13 +73,16 @@ fn lowered(module: &VerifiedModule, options: Options, launch: &Launch) -> Assemb
     pmask(module, FuncId(0), options, launch, &|_| None).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Most instructions of the kernels here.
+const LIMIT: u64 = 1 << 26;
+
 /// The words that a kernel stores, with so many bytes for them.
 fn stored(module: &VerifiedModule, options: Options, launch: &Launch, bytes: usize) -> Vec<u32> {
     let assembly = lowered(module, options, launch);
     let params = [OUT.to_le_bytes(), 77u64.to_le_bytes()].concat();
     let params = &params[..module.functions[0].params().iter().map(|p| p.size as usize).sum()];
     let mut buffers = vec![("out".to_owned(), OUT, vec![0; bytes])];
-    let end = run(&assembly, options, (params, 1 << 33), &mut buffers);
+    let end = run(&assembly, options, (params, LIMIT), &mut buffers);
     assert_eq!(end, Ok(0), "{options:?}\n{}", assembly.text());
     let words = buffers[0].2.chunks(4);
     words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
