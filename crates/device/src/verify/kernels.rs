@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Case, Kind, Suite, VerifyError, at};
+use crate::record::Identity;
 
 /// Words of instructions whose results no document fixes to the bit, or whose behaviour was taken
 /// from texts: with how much a kernel is worth that has them.
@@ -31,11 +32,15 @@ const DEPTH: usize = 3;
 const BUNDLED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
 /// The kernels below a folder; the bundled ones, written below the folder of results, if none is
-/// given.
-pub(super) fn cases(out: &Path, folder: Option<&Path>) -> Result<Vec<Case>, VerifyError> {
+/// given. Kernels for newer devices are not run.
+pub(super) fn cases(
+    out: &Path,
+    folder: Option<&Path>,
+    device: &Identity,
+) -> Result<Vec<Case>, VerifyError> {
     match folder {
-        Some(folder) => found(folder),
-        None => found(&unpacked(out)?),
+        Some(folder) => found(folder, device),
+        None => found(&unpacked(out)?, device),
     }
 }
 
@@ -54,11 +59,11 @@ fn unpacked(out: &Path) -> Result<PathBuf, VerifyError> {
     Ok(folder)
 }
 
-fn found(folder: &Path) -> Result<Vec<Case>, VerifyError> {
+fn found(folder: &Path, device: &Identity) -> Result<Vec<Case>, VerifyError> {
     let mut files = Vec::new();
     find(folder, DEPTH, &mut files)?;
     files.sort();
-    Ok(files.iter().filter_map(|file| case(folder, file)).collect())
+    Ok(files.iter().filter_map(|file| case(folder, file, device)).collect())
 }
 
 fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), VerifyError> {
@@ -74,7 +79,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Ver
 }
 
 /// The case of a launch file; none if it is for another machine.
-fn case(folder: &Path, file: &Path) -> Option<Case> {
+fn case(folder: &Path, file: &Path, device: &Identity) -> Option<Case> {
     let text = std::fs::read_to_string(file).ok()?;
     let quoted = |key: &str| {
         let line = text.lines().find(|line| line.split('=').next().unwrap_or("").trim() == key)?;
@@ -87,13 +92,32 @@ fn case(folder: &Path, file: &Path) -> Option<Case> {
     let worth = DOUBTFUL.iter().filter(|(word, _)| program.contains(word)).map(|(_, worth)| worth);
     let name = file.strip_prefix(folder).ok()?.with_extension("");
     let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    let name = format!("kernels-{}", parts.join("-"));
+    let value = 1 + worth.sum::<u32>();
+    let [major, minor] = device.capability;
+    if let Some(needed) = target(&program).filter(|&needed| needed > 10 * major + minor) {
+        let why = format!(
+            "the program is for devices of compute capability {}.{}, this one has {major}.{minor}",
+            needed / 10,
+            needed % 10
+        );
+        return Some(Case::skipped(Suite::Kernels, &name, value, why));
+    }
     Some(Case {
-        name: format!("kernels-{}", parts.join("-")),
+        name,
         suite: Suite::Kernels,
         kind: Kind::Compared,
-        value: 1 + worth.sum::<u32>(),
+        value,
         launch_file: file.to_owned(),
         labels: Vec::new(),
         parts: Vec::new(),
     })
+}
+
+/// The compute capability that a program's `.target` names, times ten.
+fn target(program: &str) -> Option<i32> {
+    let line = program.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?;
+    let digits = line.trim_start().strip_prefix("sm_")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
 }

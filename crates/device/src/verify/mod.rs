@@ -234,7 +234,8 @@ pub fn verify(
             Suite::Arithmetic => cases.extend(arithmetic::cases(&plan.folder, &device)?),
             Suite::Matrix => cases.extend(matrix::cases(&plan.folder, &device)?),
             Suite::Kernels => {
-                cases.extend(kernels::cases(&plan.folder, plan.kernels.as_deref())?);
+                let kernels = plan.kernels.as_deref();
+                cases.extend(kernels::cases(&plan.folder, kernels, &device)?);
             }
             Suite::Statistics => {
                 cases.extend(statistics::cases(&plan.folder)?);
