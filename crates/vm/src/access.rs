@@ -515,7 +515,7 @@ fn copy<const N: usize, O: Observer<N>>(
         return issued;
     }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
-    let words_of = |&(lane, at, bytes): &(u16, u64, u64)| {
+    let words_of = |&(lane, at, bytes): &Source| {
         copied(state, now.slot, threads + usize::from(lane), (at, bytes))
     };
     let words: Vec<[u64; 2]> = from.iter().map(words_of).collect();
@@ -546,12 +546,15 @@ fn copy<const N: usize, O: Observer<N>>(
     Ok(())
 }
 
+/// A lane, the address that it copies from, and the bytes of it.
+type Source = (u16, u64, u64);
+
 /// Reports the accesses of copies that are done in steps: what they read is not known.
 fn observe_copy<const N: usize, O: Observer<N>>(
     state: &State<N>,
     now: &Now<N>,
     op: &CopyOp,
-    (from, to): (&[(u16, u64, u64)], &[(u16, u64)]),
+    (from, to): (&[Source], &[(u16, u64)]),
     observer: &mut O,
 ) {
     if !O::EVENTS.has(Events::ACCESS) {
