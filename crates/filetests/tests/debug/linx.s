@@ -45,7 +45,7 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #|   valid      {0-7} at line 14
 #|   p          {0-7} at line 14
 #| (simtlab) break 13
-#| breakpoint 1: line 13
+#| breakpoint 2: line 13
 #| (simtlab) continue
 #| issue 10: the launch has ended
 #| (simtlab) stepi
@@ -53,11 +53,11 @@ body:   v.add   lc0.uw, lc0.uw, ->vt.w
 #| (simtlab) lanes vt#1
 #| error: the warp in focus is not resident
 #| (simtlab) watch [out + 12]:u32
-#| watch 2: 4 bytes at global[0x70000000c]
+#| watch 3: 4 bytes at global[0x70000000c]
 #| (simtlab) continue
 #| issue 10: the launch has ended
 #| (simtlab) reverse-continue
-#| issue 5: 2: [out + 12]:u32 written by lanes {3}: 0 -> 6
+#| issue 5: 3: [out + 12]:u32 written by lanes {3}: 0 -> 6
 #| block (0,0,0), warp 0, lane 3, thread (0,0,3), active {0-7}
 #| =>   13  v.swi.brg vt#1.uw, [ri0, lc0<<2, 0]
 #| (simtlab) reverse-stepi 2
