@@ -240,7 +240,7 @@ impl Operations {
             let mut seen = VectorClock::default();
             let copies = self.copies.entry(by).or_default();
             let count = copies.committed.len().saturating_sub(pending as usize);
-            if let Some(epoch) = copies.committed.drain(..count).last() {
+            if let Some(epoch) = copies.committed.drain(..count).next_back() {
                 copies_until(by, epoch, &mut seen);
             }
             return seen;
