@@ -5,10 +5,12 @@
 #![allow(clippy::print_stderr, reason = "`LIST` tells how far they are")]
 
 use inputs::argspec::{ArgSpec, ArgValue, BuildContext};
+use inputs::array::Array;
 use inputs::bind::bind;
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
 use inputs::launch::{LaunchEntry, LaunchFile};
 use inputs::limits::Limits;
+use ir::module::Signature;
 use ir::{FuncId, VerifiedModule};
 use lower::legal::Launch;
 use simt::machine::{Machine, Step};
@@ -175,7 +177,7 @@ pub(crate) fn each_launch<T>(
 ) -> Vec<(String, T)> {
     let folder = file.parent().unwrap();
     let text = std::fs::read_to_string(file).unwrap();
-    let launches = LaunchFile::parse(&text, isa::FileId::default()).unwrap();
+    let mut launches = LaunchFile::parse(&text, isa::FileId::default()).unwrap();
     let module = module(&folder.join(&launches.module.value));
     let context = BuildContext { directory: folder, run_seed: 1, limits: Limits::default() };
     let mut at = FIRST;
@@ -183,6 +185,7 @@ pub(crate) fn each_launch<T>(
     for buffer in &launches.buffers {
         let name = buffer.name.value.clone();
         let array = buffer.spec.build(&name, context).unwrap();
+        make_tensor_maps(&mut launches.launches, &name, &array);
         buffers.push((name, at, array.data().to_vec()));
         at += (array.data().len() as u64 + 4096).next_multiple_of(4096);
     }
@@ -190,10 +193,7 @@ pub(crate) fn each_launch<T>(
     for entry in &launches.launches {
         let kernel = kernel(&module, entry);
         let params = params(&module, kernel, &entry.args, &mut buffers, context, &mut at);
-        // The first blocks are as good as all.
-        let most = if std::env::var_os("WHOLE").is_some() { [u32::MAX; 3] } else { MOST };
-        let whole = dimensions(entry);
-        let launch = Launch { grid: [0, 1, 2].map(|i| whole.grid[i].min(most[i])), ..whole };
+        let launch = first_blocks(&module.functions[kernel.index()], dimensions(entry));
         let run = Run { module: &module, kernel, launch, params, before: buffers.clone() };
         let after = on_engine(&run);
         let name = module.functions[kernel.index()].name.clone();
@@ -204,6 +204,30 @@ pub(crate) fn each_launch<T>(
         }
     }
     out
+}
+
+/// Makes the maps of a buffer among the arguments.
+fn make_tensor_maps(launches: &mut [LaunchEntry], name: &str, array: &Array) {
+    for arg in launches.iter_mut().flat_map(|launch| &mut launch.args) {
+        if let ArgValue::Tensor(spec) = &mut arg.value
+            && spec.buffer.name == name
+        {
+            spec.make(array.ty(), array.shape(), arg.span).unwrap();
+        }
+    }
+}
+
+/// The launch with its first blocks, which are as good as all: whole clusters of them.
+fn first_blocks(function: &ir::Function, whole: Launch) -> Launch {
+    if std::env::var_os("WHOLE").is_some() {
+        return whole;
+    }
+    let cluster = match &function.signature {
+        Signature::Kernel { bounds, .. } => bounds.cluster.unwrap_or([1; 3]),
+        Signature::Device { .. } => [1; 3],
+    };
+    let first = |i: usize| whole.grid[i].min(MOST[i]).next_multiple_of(cluster[i]);
+    Launch { grid: [0, 1, 2].map(first), ..whole }
 }
 
 fn kernel(module: &VerifiedModule, entry: &LaunchEntry) -> FuncId {
