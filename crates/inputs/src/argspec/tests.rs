@@ -64,7 +64,7 @@ fn scalars_by_name_and_without() {
 }
 
 /// Returns the map of an argument for a buffer of this type and shape.
-fn map(text: &str, ty: ElemType, shape: &[u64]) -> std::result::Result<TensorMap, String> {
+fn map(text: &str, ty: ElemType, shape: &[u64]) -> Result<TensorMap, String> {
     let ArgValue::Tensor(mut spec) = argument(text).value else { panic!("{text}") };
     let made = spec.make(ty, shape, place(text));
     made.map(|()| spec.map.expect("made")).map_err(|error| error.message)

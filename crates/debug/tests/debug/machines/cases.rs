@@ -194,7 +194,7 @@ impl Source {
             memory,
         };
         let profile = if predicates <= 16 { Profile::Founding } else { Profile::Cardinal };
-        prf_case(profile, &text, launch, vec![OUT..OUT + BYTES])
+        prf_case(profile, &text, launch, std::iter::once(OUT..OUT + BYTES).collect())
     }
 
     /// A program that the machine's own tests write for it, with loops, jumps and calls.

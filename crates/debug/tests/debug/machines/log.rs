@@ -214,7 +214,7 @@ impl<'c, M: Inspect<1>> Log<'c, M> {
         self.position += 1;
         let said = (self.case.style)(self.case, before, seen);
         // What moves in queues is what was there before.
-        let old = said.push.is_some().then(|| self.registers.clone()).unwrap_or_default();
+        let old = if said.push.is_some() { self.registers.clone() } else { Default::default() };
         let now = registers(self.case, state, self.lanes);
         // What is written without a word: kernels that end give their exports.
         for (key, value) in &now {
