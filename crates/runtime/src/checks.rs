@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn space_behind_shared_variables_is_guarded() {
+    fn shared_variables_are_guarded() {
         for (kernel, shared) in [("two", 0), ("dynamic", 64)] {
             let report = store("memory", kernel, shared, 12).unwrap();
             assert!(matches!(report.ran, EngineUsed::Exact(Some(_))), "{kernel}: {:?}", report.ran);
