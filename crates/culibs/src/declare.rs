@@ -48,16 +48,17 @@ macro_rules! family {
     };
 }
 
-/// Exports functions that are not implemented. They access no argument. The first word names a
-/// macro of the crate, which is called with the name and expands to the status. Declares `list`.
+/// Exports functions that are not implemented, of the library whose [`Interface`](crate::Interface)
+/// the first words name. They access no argument, answer that they are not supported, and are
+/// recorded in the event log. Declares `list`.
 #[macro_export]
 macro_rules! missing {
-    ($refuse:ident; $($name:ident)*) => {
+    ($library:ty; $($name:ident)*) => {
         $(
             const _: () = {
                 #[unsafe(no_mangle)]
                 extern "C" fn $name() -> i32 {
-                    $refuse!($name)
+                    $crate::unsupported::<$library>($crate::c_str!(stringify!($name)))
                 }
             };
         )*

@@ -24,6 +24,7 @@ pub mod stream;
 pub use bytemuck::{Pod, bytes_of};
 pub use bytes::from_bytes;
 pub use call::{call, count, size, unsupported};
+pub use cuda_abi::c_str;
 pub use cuda_abi::host::Ptr;
 pub use dtype::{DataType, Number};
 pub use error::{Error, Interface, Outcome};

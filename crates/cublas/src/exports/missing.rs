@@ -1,15 +1,8 @@
 //! Functions of the public interface that are not implemented: they return
 //! `CUBLAS_STATUS_NOT_SUPPORTED` and are recorded in the event log.
 
-/// The status of a function that is not implemented.
-macro_rules! refuse {
-    ($name:ident) => {
-        culibs::unsupported::<crate::Cublas>(cuda_abi::c_str!(stringify!($name)))
-    };
-}
-
 culibs::missing! {
-    refuse;
+    crate::Cublas;
     cublasAlloc cublasCaxpy cublasCcopy cublasCdotc cublasCdotu cublasCgbmv cublasCgemm
     cublasCgemv cublasCgerc cublasCgeru cublasChbmv cublasChemm cublasChemv cublasCher
     cublasCher2 cublasCher2k cublasCherk cublasChpmv cublasChpr cublasChpr2 cublasCrot

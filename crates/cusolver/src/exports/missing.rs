@@ -1,15 +1,8 @@
 //! Functions of the public interface that are not implemented: they return
 //! `CUSOLVER_STATUS_NOT_SUPPORTED` and are recorded in the event log.
 
-/// The status of a function that is not implemented.
-macro_rules! refuse {
-    ($name:ident) => {
-        culibs::unsupported::<crate::Cusolver>(cuda_abi::c_str!(stringify!($name)))
-    };
-}
-
 culibs::missing! {
-    refuse;
+    crate::Cusolver;
     cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnChetrd cusolverDnChetrd_bufferSize
     cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCsytrf
     cusolverDnCsytrf_bufferSize cusolverDnCsytri cusolverDnCsytri_bufferSize cusolverDnCungbr

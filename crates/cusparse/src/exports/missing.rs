@@ -1,15 +1,8 @@
 //! Functions of the public interface that are not implemented: they return
 //! `CUSPARSE_STATUS_NOT_SUPPORTED` and are recorded in the event log.
 
-/// The status of a function that is not implemented.
-macro_rules! refuse {
-    ($name:ident) => {
-        culibs::unsupported::<crate::Cusparse>(cuda_abi::c_str!(stringify!($name)))
-    };
-}
-
 culibs::missing! {
-    refuse;
+    crate::Cusparse;
     cusparseCbsr2csr cusparseCbsric02 cusparseCbsric02_analysis cusparseCbsric02_bufferSize
     cusparseCbsric02_bufferSizeExt cusparseCbsrilu02 cusparseCbsrilu02_analysis
     cusparseCbsrilu02_bufferSize cusparseCbsrilu02_bufferSizeExt cusparseCbsrilu02_numericBoost
