@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of symmetric and Hermitian matrices.
 
 use culibs::device::{get_host, put_host};
-use culibs::{Error, Outcome, Ptr, count};
+use culibs::{Error, Number, Outcome, Ptr, count};
 use linalg::{
     Matrix, Op, Triangle, cholesky, hermitian_eigen, hermitian_full, residual, solve_triangular,
 };
@@ -96,7 +96,7 @@ pub(crate) fn limits<T: Blas>(low: Ptr, high: Ptr) -> Outcome<[f64; 2]>
 where
     T::Real: Blas,
 {
-    let read = |at| get_host::<T::Real>(at).map(|x| culibs::Number::wide(x).0);
+    let read = |at| get_host::<T::Real>(at).map(|x| Number::wide(x).0);
     Ok([read(low)?, read(high)?])
 }
 
@@ -114,7 +114,7 @@ where
     let part = of.pick(list);
     // Behind the ones from the first on a device has the others, too.
     let told = if part.start == 0 { list } else { &list[part.clone()] };
-    write_real(<T::Real as culibs::Number>::TYPE, values, told)?;
+    write_real(<T::Real as Number>::TYPE, values, told)?;
     if let Some(basis) = basis {
         a.cols = part.len();
         a.write(&basis.block(0, part.start, a.rows, a.cols))?;
@@ -129,15 +129,19 @@ fn solve<T: Blas>(
     vectors: bool,
     values: u64,
     of: &Selection,
+    rest: Residual,
 ) -> Outcome<i32>
 where
     T::Real: Blas,
 {
     let matrix = hermitian_full(&a.read::<T>()?, half, true);
-    let Some((list, basis)) = hermitian_eigen(&matrix, vectors) else {
+    let Some((list, basis)) = hermitian_eigen(&matrix, vectors || rest.is_wanted()) else {
         return Ok(not_converged(a.rows));
     };
-    write_found(a, values, &list, basis, of)
+    if let Some(basis) = &basis {
+        rest.tell(|| residual(&matrix, basis, &list, basis).wide().0)?;
+    }
+    write_found(a, values, &list, basis.filter(|_| vectors), of)
 }
 
 pub(crate) fn syevd<T: Blas>(
@@ -148,6 +152,7 @@ pub(crate) fn syevd<T: Blas>(
     values: u64,
     info: u64,
     of: Selection,
+    rest: Residual,
 ) -> Outcome
 where
     T::Real: Blas,
@@ -155,7 +160,7 @@ where
     let h = get(handle)?;
     let (vectors, half, n) = (vectors(mode)?, triangle(uplo)?, count(n)?);
     let a = Dense::new(T::TYPE, [n, n], a.0, a.1)?;
-    h.submit(info, move || solve::<T>(a, half, vectors, values, &of))
+    h.submit(info, move || solve::<T>(a, half, vectors, values, &of, rest))
 }
 
 /// Matrices one after another.
@@ -179,34 +184,7 @@ where
     h.submit_batch(info, batch, move |k| {
         let values = values + (k * n * size_of::<T::Real>()) as u64;
         let a = first.offset(step.wrapping_mul(k as i64));
-        solve::<T>(a, half, vectors, values, &Selection::ALL)
-    })
-}
-
-/// All eigenvalues by a method that tells its residual.
-pub(crate) fn syevj<T: Blas>(
-    handle: u64,
-    [mode, uplo]: [i32; 2],
-    n: i64,
-    a: Stepped,
-    values: u64,
-    info: u64,
-    object: u64,
-) -> Outcome
-where
-    T::Real: Blas,
-{
-    let h = get(handle)?;
-    let (vectors, half, n) = (vectors(mode)?, triangle(uplo)?, count(n)?);
-    let a = Dense::new(T::TYPE, [n, n], a.0, a.1)?;
-    h.submit(info, move || {
-        let matrix = hermitian_full(&a.read::<T>()?, half, true);
-        let Some((list, Some(basis))) = hermitian_eigen(&matrix, true) else {
-            return Ok(not_converged(n));
-        };
-        let rest = || culibs::Number::wide(residual(&matrix, &basis, &list, &basis)).0;
-        Residual::Object(object).tell(rest)?;
-        write_found(a, values, &list, vectors.then_some(basis), &Selection::ALL)
+        solve::<T>(a, half, vectors, values, &Selection::ALL, Residual::Nowhere)
     })
 }
 

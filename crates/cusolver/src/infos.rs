@@ -22,6 +22,10 @@ pub(crate) enum Residual {
 }
 
 impl Residual {
+    pub(crate) fn is_wanted(self) -> bool {
+        !matches!(self, Self::Nowhere | Self::Host(0))
+    }
+
     pub(crate) fn tell(self, residual: impl FnOnce() -> f64) -> Outcome {
         match self {
             Self::Nowhere | Self::Host(0) => {}

@@ -5,6 +5,7 @@ use culibs::Ptr;
 use super::{real_of, same, wide};
 use crate::eigen::Selection;
 use crate::handle::{self, workspace_bytes};
+use crate::infos::Residual;
 use crate::{eigen, factor, infos, nonsymmetric, singular};
 
 culibs::family! {
@@ -138,7 +139,7 @@ culibs::family! {
             wtype: i32, w: u64, _compute: i32, _device: u64, _device_bytes: usize, _host: u64,
             _host_bytes: usize, info: u64)
         => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syevd::<T>(handle, [mode,
-            uplo], n, (a, lda), w, info, Selection::ALL)));
+            uplo], n, (a, lda), w, info, Selection::ALL, Residual::Nowhere)));
     [(): cusolverDnXsyevBatched_bufferSize]
         (handle: u64, _params: u64, _mode: i32, _uplo: i32, _n: i64, _atype: i32, _a: u64,
             _lda: i64, _wtype: i32, _w: u64, _compute: i32, device: Ptr, host: Ptr, _batch: i64)
@@ -174,7 +175,7 @@ culibs::family! {
             u64)
         => real_of(atype, wtype).and_then(|()| in_type!(atype, T => eigen::syevd::<T>(handle,
             [mode, uplo], n, (a, lda), w, info, Selection::new(range, || eigen::limits::<T>(vl, vu),
-            [il, iu], n, (found, true))?)));
+            [il, iu], n, (found, true))?, Residual::Nowhere)));
     [(): cusolverDnXgesvdp_bufferSize]
         (handle: u64, _params: u64, _mode: i32, _economical: i32, _m: i64, _n: i64, _atype: i32,
             _a: u64, _lda: i64, _stype: i32, _s: u64, _utype: i32, _u: u64, _ldu: i64, _vtype: i32,

@@ -18,7 +18,7 @@ culibs::family! {
         (handle: u64, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, w: u64, _work: u64,
             _lwork: i32, info: u64)
         => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
-            Selection::ALL);
+            Selection::ALL, Residual::Nowhere);
     [f32: cusolverDnSsyevj_bufferSize; f64: cusolverDnDsyevj_bufferSize;
         c32: cusolverDnCheevj_bufferSize; c64: cusolverDnZheevj_bufferSize]
         (handle: u64, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _w: u64, lwork: Ptr,
@@ -27,7 +27,8 @@ culibs::family! {
     [f32: cusolverDnSsyevj; f64: cusolverDnDsyevj; c32: cusolverDnCheevj; c64: cusolverDnZheevj]
         (handle: u64, mode: i32, uplo: i32, n: i32, a: u64, lda: i32, w: u64, _work: u64,
             _lwork: i32, info: u64, params: u64)
-        => eigen::syevj::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info, params);
+        => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
+            Selection::ALL, Residual::Object(params));
     [f32: cusolverDnSsyevjBatched_bufferSize; f64: cusolverDnDsyevjBatched_bufferSize;
         c32: cusolverDnCheevjBatched_bufferSize; c64: cusolverDnZheevjBatched_bufferSize]
         (handle: u64, _mode: i32, _uplo: i32, _n: i32, _a: u64, _lda: i32, _w: u64, lwork: Ptr,
@@ -114,7 +115,7 @@ culibs::family! {
             f32, il: i32, iu: i32, found: Ptr, w: u64, _work: u64, _lwork: i32, info: u64)
         => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
             Selection::new(range, || Ok([vl.into(), vu.into()]), [il.into(), iu.into()], n.into(),
-            (found, false))?);
+            (found, false))?, Residual::Nowhere);
     [f32: cusolverDnSsygvdx_bufferSize; c32: cusolverDnChegvdx_bufferSize]
         (handle: u64, _kind: i32, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda:
             i32, _b: u64, _ldb: i32, _vl: f32, _vu: f32, _il: i32, _iu: i32, _found: Ptr, _w: u64,
@@ -136,7 +137,7 @@ culibs::family! {
             f64, il: i32, iu: i32, found: Ptr, w: u64, _work: u64, _lwork: i32, info: u64)
         => eigen::syevd::<T>(handle, [mode, uplo], n.into(), (a, lda.into()), w, info,
             Selection::new(range, || Ok([vl, vu]), [il.into(), iu.into()], n.into(),
-            (found, false))?);
+            (found, false))?, Residual::Nowhere);
     [f64: cusolverDnDsygvdx_bufferSize; c64: cusolverDnZhegvdx_bufferSize]
         (handle: u64, _kind: i32, _mode: i32, _range: i32, _uplo: i32, _n: i32, _a: u64, _lda:
             i32, _b: u64, _ldb: i32, _vl: f64, _vu: f64, _il: i32, _iu: i32, _found: Ptr, _w: u64,
