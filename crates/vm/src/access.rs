@@ -9,6 +9,7 @@ use crate::cause::Cause;
 use crate::cluster::ClusterMisuse;
 use crate::code::{AtomicOp, Code, CopyOp, Exec, MemOp};
 use crate::control::{fail, reserve_local, value};
+use crate::copies::LaneCopy;
 use crate::engine::{Executed, Failure, Now, Outcome};
 use crate::state::{Cta, State};
 use compute::space_of;
@@ -475,25 +476,24 @@ fn copy<const N: usize, O: Observer<N>>(
     let places = check(state, now, &op.to, AccessKind::Store, size.div_ceil(8) as usize)?;
     let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
     let vars = &state.info.vars;
-    let mut from = Vec::with_capacity(places.len());
+    let mut copies = Vec::with_capacity(places.len());
     let mut bad = LaneMask::EMPTY;
     let mut first = None;
-    for &(lane, _) in &places {
+    for &(lane, to) in &places {
         let lane = usize::from(lane);
         let thread = cta.groups[now.group].thread(lane);
-        let at =
+        let from =
             value(cta, now.group, vars, op.from.addr, thread).wrapping_add_signed(op.from.offset);
         let bytes =
             op.bytes.map_or(size, |b| u64::from(value(cta, now.group, vars, b, thread) as u32));
-        match state.memory.check(AccessKind::Load, Addr(at), bytes.min(size), size) {
-            Ok(()) => from.push((lane as u16, at, bytes.min(size))),
+        let mut copy = LaneCopy { lane, to, from, bytes: bytes.min(size) };
+        if let Err(error) = state.memory.check(AccessKind::Load, Addr(from), copy.bytes, size) {
             // In a tolerant launch these lanes copy zeros.
-            Err(error) => {
-                from.push((lane as u16, at, 0));
-                bad.insert(lane);
-                first.get_or_insert(error);
-            }
+            copy.bytes = 0;
+            bad.insert(lane);
+            first.get_or_insert(error);
         }
+        copies.push(copy);
     }
     if let Some(error) = first
         && let Err(failure) = refuse(state, fail(error, bad))
@@ -502,69 +502,54 @@ fn copy<const N: usize, O: Observer<N>>(
         return Err(failure);
     }
     if crate::copies::are_operations(state, observer) {
-        let copies = from.iter().zip(&places);
-        let copies = copies.map(|(&(lane, from, bytes), &(_, to))| crate::copies::LaneCopy {
-            lane: usize::from(lane),
-            to,
-            from,
-            bytes,
-        });
-        let issued = crate::copies::issue(state, now, size, &copies.collect::<Vec<_>>());
-        observe_copy(state, now, op, (&from, &places), observer);
+        let issued = crate::copies::issue(state, now, size, &copies);
+        if O::EVENTS.has(Events::ACCESS) {
+            // What they read is not known yet.
+            observe_copies(state, now, op, (&copies, &places), [&[], &[]], observer);
+        }
         state.scratch.lanes = places;
         return issued;
     }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
-    let words_of = |&(lane, at, bytes): &Source| {
-        copied(state, now.slot, threads + usize::from(lane), (at, bytes))
-    };
-    let words: Vec<[u64; 2]> = from.iter().map(words_of).collect();
+    let words_of = |copy: &LaneCopy| copied(state, now.slot, threads + copy.lane, copy);
+    let words: Vec<[u64; 2]> = copies.iter().map(words_of).collect();
     if O::EVENTS.has(Events::ACCESS) {
-        let (mut read, mut values, mut stored) = (Vec::new(), Vec::new(), Vec::new());
-        for (&(lane, at, bytes), words) in from.iter().zip(&words) {
+        let (mut values, mut stored) = (Vec::new(), Vec::new());
+        for (copy, words) in copies.iter().zip(&words) {
             let words = &words[..size.div_ceil(8) as usize];
             stored.extend_from_slice(words);
-            if bytes != 0 {
-                read.push((lane, at));
+            if copy.bytes != 0 {
                 values.extend_from_slice(words);
             }
         }
-        let load = (&op.from, AccessKind::Load, op.from.size);
-        observe_at(state, now, load, read, &values, observer);
-        let store = (&op.to, AccessKind::Store, op.to.size);
-        observe_at(state, now, store, places.clone(), &stored, observer);
+        observe_copies(state, now, op, (&copies, &places), [&values, &stored], observer);
     }
     let step = op.to.width.bytes();
-    for (words, &(lane, to)) in words.iter().zip(&places) {
-        let thread = threads + usize::from(lane);
+    for (words, copy) in words.iter().zip(&copies) {
+        let thread = threads + copy.lane;
         for start in (0..size).step_by(step as usize) {
             let bits = words[start as usize / 8] >> (8 * (start % 8)) & op.to.width.mask();
-            write(state, now.slot, thread, (Space::Shared, to + start, op.to.width, bits));
+            write(state, now.slot, thread, (Space::Shared, copy.to + start, op.to.width, bits));
         }
     }
     state.scratch.lanes = places;
     Ok(())
 }
 
-/// A lane, the address that it copies from, and the bytes of it.
-type Source = (u16, u64, u64);
-
-/// Reports the accesses of copies that are done in steps: what they read is not known.
-fn observe_copy<const N: usize, O: Observer<N>>(
+/// Reports the accesses of copies, with the words that they read and store where these are known.
+fn observe_copies<const N: usize, O: Observer<N>>(
     state: &State<N>,
     now: &Now<N>,
     op: &CopyOp,
-    (from, to): (&[Source], &[(u16, u64)]),
+    (copies, places): (&[LaneCopy], &[(u16, u64)]),
+    [values, stored]: [&[u64]; 2],
     observer: &mut O,
 ) {
-    if !O::EVENTS.has(Events::ACCESS) {
-        return;
-    }
-    let read = from.iter().filter(|&&(.., bytes)| bytes != 0);
-    let read = read.map(|&(lane, at, _)| (lane, at)).collect();
-    observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, &[], observer);
+    let read = copies.iter().filter(|copy| copy.bytes != 0);
+    let read = read.map(|copy| (copy.lane as u16, copy.from)).collect();
+    observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, values, observer);
     let store = (&op.to, AccessKind::Store, op.to.size);
-    observe_at(state, now, store, to.to_vec(), &[], observer);
+    observe_at(state, now, store, places.to_vec(), stored, observer);
 }
 
 /// The bytes of global memory that a thread copies, of at most 16; zeros follow them.
@@ -572,11 +557,11 @@ fn copied<const N: usize>(
     state: &State<N>,
     slot: usize,
     thread: usize,
-    (at, bytes): (u64, u64),
+    copy: &LaneCopy,
 ) -> [u64; 2] {
     let mut words = [0; 2];
-    for k in 0..bytes {
-        let byte = read(state, slot, thread, (Space::Global, at + k), Width::B1);
+    for k in 0..copy.bytes {
+        let byte = read(state, slot, thread, (Space::Global, copy.from + k), Width::B1);
         words[k as usize / 8] |= byte << (8 * (k % 8));
     }
     words

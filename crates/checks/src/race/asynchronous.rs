@@ -79,6 +79,17 @@ pub(super) struct Operation {
 }
 
 impl Operation {
+    /// A copy of a thread, or an arrival after its copies.
+    fn of_copies(
+        thread: Thread,
+        epoch: u32,
+        (pc, issued): (u64, u64),
+        known: Arc<VectorClock>,
+    ) -> Self {
+        let reads = copy_agent(thread);
+        Self { reads, epoch, pc, issued, generic: true, known, grouped: false }
+    }
+
     /// The agent of its reads, or of its writes, and their epoch.
     pub(super) fn agent(&self, writes: bool) -> (Thread, u32) {
         let index = self.reads.index + u32::from(writes);
@@ -177,10 +188,7 @@ impl Operations {
         known: Arc<VectorClock>,
     ) {
         let epoch = self.copies.entry(thread).or_default().epoch;
-        let reads = copy_agent(thread);
-        let grouped = false;
-        let copy = Operation { reads, epoch, pc, issued, generic: true, known, grouped };
-        self.all.insert(number, copy);
+        self.all.insert(number, Operation::of_copies(thread, epoch, (pc, issued), known));
     }
 
     /// Issues an arrival of a thread after its copies.
@@ -195,9 +203,7 @@ impl Operations {
         let epoch = copies.epoch;
         copies.epoch += 1;
         copies_until(thread, epoch, Arc::make_mut(&mut known));
-        let reads = copy_agent(thread);
-        let arrival = Operation { reads, epoch, pc, issued, generic: true, known, grouped: false };
-        self.all.insert(number, arrival);
+        self.all.insert(number, Operation::of_copies(thread, epoch, (pc, issued), known));
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&Operation> {
