@@ -3,6 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ir::device::Capability;
+use isa::FileId;
+
 use super::{Case, Kind, Suite, VerifyError, at};
 use crate::record::Identity;
 
@@ -94,12 +97,12 @@ fn case(folder: &Path, file: &Path, device: &Identity) -> Option<Case> {
     let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
     let name = format!("kernels-{}", parts.join("-"));
     let value = 1 + worth.sum::<u32>();
-    let [major, minor] = device.capability;
-    if let Some(needed) = target(&program).filter(|&needed| needed > 10 * major + minor) {
+    let [major, minor] = device.capability.map(i32::unsigned_abs);
+    let own = Capability { major, minor };
+    let needed = ptx::target(&ptx::parse(FileId(0), &program).0);
+    if let Some(needed) = needed.filter(|&needed| needed > own) {
         let why = format!(
-            "the program is for devices of compute capability {}.{}, this one has {major}.{minor}",
-            needed / 10,
-            needed % 10
+            "the program is for devices of compute capability {needed}, this one has {own}"
         );
         return Some(Case::skipped(Suite::Kernels, &name, value, why));
     }
@@ -112,12 +115,4 @@ fn case(folder: &Path, file: &Path, device: &Identity) -> Option<Case> {
         labels: Vec::new(),
         parts: Vec::new(),
     })
-}
-
-/// The compute capability that a program's `.target` names, times ten.
-fn target(program: &str) -> Option<i32> {
-    let line = program.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?;
-    let digits = line.trim_start().strip_prefix("sm_")?;
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok()
 }
