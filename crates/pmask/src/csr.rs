@@ -9,6 +9,9 @@ use crate::config::{Config, Level};
 use crate::pmp::Pmp;
 use crate::state::{Mode, State};
 
+/// The number of SVSTATE.
+pub(crate) const SVSTATE: u16 = 0x7f8;
+
 /// CSR numbers with names, for assembler and disassembler.
 const NAMES: &[(&str, u16)] = &[
     ("fflags", 0x001),
@@ -56,7 +59,7 @@ const NAMES: &[(&str, u16)] = &[
     ("svmscl", 0x7f2),
     ("svmlen", 0x7f3),
     ("svmmode", 0x7f4),
-    ("svstate", 0x7f8),
+    ("svstate", SVSTATE),
     ("svsrca", 0x7f9),
     ("svsrcb", 0x7fa),
     ("svdst", 0x7fb),
@@ -218,7 +221,7 @@ pub fn read(state: &State, number: u16, write: bool) -> Result<u64, NoAccess> {
         0x343 => csr.mtval,
         0xf11..=0xf15 => 0,
         0x7c0..=0x7f7 => read_cap(state, number),
-        0x7f8..=0x7ff => read_rsv(state, number)?,
+        SVSTATE..=0x7ff => read_rsv(state, number)?,
         0xfc0 => info(&state.config),
         _ => return Err(NoAccess),
     })
@@ -239,7 +242,7 @@ fn read_cap(state: &State, number: u16) -> u64 {
 
 fn read_rsv(state: &State, number: u16) -> Result<u64, NoAccess> {
     Ok(match number {
-        0x7f8 => state.rsv.svstate(),
+        SVSTATE => state.rsv.svstate(),
         0x7f9 => state.rsv.source_a.bits(),
         0x7fa => state.rsv.source_b.bits(),
         0x7fb => state.rsv.dest.bits(),

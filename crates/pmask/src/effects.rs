@@ -15,9 +15,6 @@ use crate::machine::fetch_at;
 use crate::op::{CsrOp, File, FpOp, Op, PmOp, Test};
 use crate::state::State;
 
-/// The number of the CSR that is a register of the debugger.
-const SVSTATE_CSR: u16 = 0x7f8;
-
 /// Registers in the order in which they are found.
 #[derive(Default)]
 struct Found {
@@ -259,12 +256,12 @@ fn of_csr(state: &State, inst: &Inst, writes: bool, found: &mut Found) {
     if matches!(inst.op, Op::Csr(_)) {
         found.x(&[inst.rs1]);
     }
-    if inst.csr == SVSTATE_CSR {
+    if inst.csr == csr::SVSTATE {
         found.reads.push(SVSTATE);
     }
     if csr::read(state, inst.csr, writes).is_ok() {
         found.write_x(inst.rd);
-        if inst.csr == SVSTATE_CSR && writes {
+        if inst.csr == csr::SVSTATE && writes {
             found.writes.push(SVSTATE);
         }
     }
