@@ -215,17 +215,20 @@ kinds! {
         examples "checks/race-of-equal-writes.ptx" "checks/race-of-equal-writes-mended.ptx"
     }
     RaceOfVolatiles "race-of-volatiles" Volatile Warning EXIT_FOUND {
-        "Two threads access the same bytes, at least one of them by a volatile access, and nothing orders them."
-        cause "Volatile accesses reach memory one by one, but order no others: a thread may read the value of before, and two \
-               that update a variable may lose an update. By the memory model it is no race; `all` leaves this check out, \
-               for flags that threads wait for are such accesses by intention."
-        cure "Put a barrier, `__syncwarp()` or a fence of the right scope between them, or make both atomic."
+        "Two threads access the same bytes, at least one of them by a volatile access, and nothing \
+         orders them."
+        cause "Volatile accesses reach memory one by one, but order no others: a thread may read \
+               the value of before, and two that update a variable may lose an update. By the \
+               memory model it is no race; `all` leaves this check out, for flags that threads \
+               wait for are such accesses by intention."
+        cure "Put a barrier, `__syncwarp()` or a fence of the right scope between them, or make \
+              both atomic."
         examples "checks/race-of-volatiles.ptx" "checks/race-of-volatiles-mended.ptx"
     }
     UnfinishedRead "unfinished-read" Race Error EXIT_FOUND {
         "A thread reads what an asynchronous operation writes, and has not waited for the operation."
-        cause "A bulk copy or an asynchronous store writes its destination at any time until it completes. Whoever reads before may see \
-               the bytes that were there."
+        cause "`cp.async`, a bulk copy or an asynchronous store writes its destination at any time \
+               until it completes. Whoever reads before may see the bytes that were there."
         cure "Wait for the phase of the barrier at which the operation completes, or for its group, before the read."
         examples "checks/unfinished-read.ptx" "checks/unfinished-read-mended.ptx"
     }
@@ -339,10 +342,10 @@ kinds! {
     }
     RepeatedInit "repeated-init" Sync Error EXIT_FOUND {
         "A barrier in shared memory is initialised that is a barrier already."
-        cause "`mbarrier.init` of a barrier that is not invalidated is undefined: threads that wait for it, and \
-               bytes that it expects, are lost."
-        cure "Initialise a barrier once; if its memory is used for another, put `mbarrier.inval` and a barrier of \
-              the block between."
+        cause "`mbarrier.init` of a barrier that is not invalidated is undefined: threads that \
+               wait for it, and bytes that it expects, are lost."
+        cure "Initialise a barrier once; if its memory is used for another, put `mbarrier.inval` \
+              and a barrier of the block between."
         examples "checks/repeated-init.ptx" "checks/repeated-init-mended.ptx"
     }
     BarrierDeadlock "barrier-deadlock" Sync Error EXIT_FOUND {

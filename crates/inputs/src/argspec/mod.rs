@@ -5,7 +5,7 @@
 //! value     = type ":" literal                      a scalar               n=u32:1024
 //!           | "bytes[" hexadecimal digits "]"       raw bytes by value     p=bytes[01 00 00 00]
 //!           | "&" name [ "+" bytes ]                address of a buffer    &counts
-//!           | "&" name [ "+" bytes ] ":tensormap(" option { "," option } ")"   a map of it as a tensor
+//!           | "&" name [ "+" bytes ] ":tensormap(" option { "," option } ")"   a tensor map of it
 //!           | buffer
 //! buffer    = type "[" extent { "," extent } "]" [ ":" contents ]     x=f32[64,64]:random(seed=1)
 //!           | "@" path                              an .npy file           m=@matrix.npy
