@@ -51,6 +51,13 @@ def word(kind, real_name, complex_name):
     return f"cusolverDn{kind}{real_name if kind in 'SD' else complex_name}"
 
 
+def told_residual(name, params):
+    """The residual of the last method with these parameters."""
+    residual = np.zeros(1)
+    call(f"cusolverDnX{name}GetResidual", solver, params, residual)
+    return residual[0]
+
+
 def half_of(m, uplo):
     return np.tril(m) if uplo == 0 else np.triu(m)
 
@@ -179,6 +186,10 @@ def eigenvalues(rng):
         v = exact(x.get()[:n, :n])
         near(adjoint(v) @ v, np.eye(n), 1, 4 * n, dtype)
         near(full @ v, v * values_, np.linalg.norm(full) + 1, 4 * n, dtype)
+    if extra:
+        rest = told_residual("syevj", *extra)
+        near(rest, 0, np.linalg.norm(full) + 1, 4 * n, dtype)
+        assert rest > 0 or n < 4, "no product of rounded factors is exact"
 
 
 @family
@@ -227,6 +238,38 @@ def singular_values(rng):
     near(adjoint(left) @ left, np.eye(columns), 1, 4 * (m + n), dtype)
     near(right @ adjoint(right), np.eye(len(right)), 1, 4 * (m + n), dtype)
     near(left[:, :k] * got @ right[:k], exact(a_part), np.linalg.norm(a_part) + 1e-3, 4 * (m + n), dtype)
+    if jacobi:
+        rest = told_residual("gesvdj", params)
+        near(rest, 0, np.linalg.norm(a_part) + 1e-3, 4 * (m + n), dtype)
+        assert rest > 0 or k < 4, "no product of rounded factors is exact"
+
+
+@family
+def largest_singular_values(rng):
+    """Of several tall matrices, with what they leave of each."""
+    kind, dtype = letter(rng)
+    n, batch, mode = int(rng.integers(1, 12)), int(rng.integers(1, 4)), int(rng.integers(2))
+    m, rank = n + int(rng.integers(0, 12)), int(rng.integers(1, n + 1))
+    apart = int(rng.integers(0, 5))
+    sizes = [m * n + apart, rank + apart, m * rank + apart, n * rank + apart]
+    a = values(rng, (batch, sizes[0]), dtype)
+    x, s = Memory(a.ravel()), Memory(np.zeros(batch * sizes[1], real(dtype)))
+    u, v = (Memory(np.zeros(batch * size, dtype)) for size in sizes[2:])
+    told, rest = Memory(np.full(batch, 77, np.int32)), np.full(batch, np.nan)
+    step_a, step_s, step_u, step_v = map(c.c_longlong, sizes)
+    shape = (solver, mode, rank, m, n)
+    call(f"cusolverDn{kind}gesvdaStridedBatched", *shape, x, m, step_a, s, step_s, u, m, step_u, v, n, step_v, x, 1, told, rest, batch)
+    assert not told.get().any()
+    for k in range(batch):
+        one = exact(a[k, : m * n].reshape((m, n), order="F"))
+        all_values = np.linalg.svd(one, compute_uv=False)
+        scale = np.linalg.norm(one) + 1e-3
+        near(s.get().reshape(batch, -1)[k, :rank], all_values[:rank], scale, m + n, dtype)
+        near(rest[k], np.linalg.norm(all_values[rank:]), scale, 4 * (m + n), dtype)
+        if mode:
+            left = exact(u.get().reshape(batch, -1)[k, : m * rank].reshape((m, rank), order="F"))
+            right = exact(v.get().reshape(batch, -1)[k, : n * rank].reshape((n, rank), order="F"))
+            near(np.linalg.norm(one - left * all_values[:rank] @ adjoint(right)), rest[k], scale, 8 * (m + n), dtype)
 
 
 @family
