@@ -12,14 +12,20 @@
 //! | late | a step only when no thread of the cluster can go on without it, or [`POLLS`] tests of barriers have failed; first one of an operation for which a thread waits |
 //! | random | between any two instructions, with chance 1/4, a step of any operation |
 //!
+//! The copies and arrivals of an instruction that complete alike are a batch, unless the order is
+//! random: each step is done for all lanes at once.
+//!
 //! An operation that reaches the shared memory of a CTA is finished at the latest when all threads
 //! of the CTA have exited.
 //!
 //! A new kind of operation issues transfers of its own; one that computes beside it adds a variant
 //! of [`Effect`].
 
+use std::collections::VecDeque;
+
 use ir::Ty;
 use ir::mods::AtomOp;
+use rustc_hash::FxHashMap;
 use simt::LaneMask;
 use simt::Pc;
 use simt::machine::Step;
@@ -210,17 +216,39 @@ impl Operation {
         transfers || completes
     }
 
-    /// Whether the thread that has issued it is that of another operation.
-    fn is_of(&self, (slot, thread): (usize, u32)) -> bool {
-        self.issuer.slot == slot && self.issuer.thread() == thread
+    /// The groups of the issuing thread to which it belongs, and the number of its group.
+    fn group(&self) -> Option<(GroupsOf, u64)> {
+        match self.completion {
+            Completion::Group(groups, number) => {
+                Some(((self.issuer.slot, self.issuer.thread(), groups), number))
+            }
+            Completion::Mbarriers(_) | Completion::Arrive(_) => None,
+        }
     }
+}
+
+/// Operations of one instruction that take their steps together, one a lane.
+type Batch = SmallVec<[Operation; 1]>;
+
+/// A slot, a thread of its CTA, and a kind of groups.
+type GroupsOf = (usize, u32, AsyncGroups);
+
+/// The operations of a group that have not completed.
+#[derive(Clone, Copy, Debug)]
+struct OpenGroup {
+    number: u64,
+    operations: u32,
+    /// Those of them that have not read all of their sources.
+    unread: u32,
 }
 
 /// The operations that have not completed, in order of their issue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     policy: Asynchrony,
-    operations: Vec<Operation>,
+    batches: VecDeque<Batch>,
+    /// The groups of the operations, of each thread in order of their numbers.
+    groups: FxHashMap<GroupsOf, VecDeque<OpenGroup>>,
     /// Operations issued so far.
     issued: u64,
     /// Tests of barriers that failed since the last step, and the barrier of the last.
@@ -244,7 +272,60 @@ impl Queue {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.operations.is_empty()
+        self.batches.is_empty()
+    }
+
+    /// Appends operations that take their steps together.
+    fn push(&mut self, batch: Batch) {
+        for operation in &batch {
+            let Some((of, number)) = operation.group() else { continue };
+            let groups = self.groups.entry(of).or_default();
+            if groups.back().is_none_or(|last| last.number != number) {
+                groups.push_back(OpenGroup { number, operations: 0, unread: 0 });
+            }
+            if let Some(group) = groups.back_mut() {
+                group.operations += 1;
+                group.unread += u32::from(!operation.is_read());
+            }
+        }
+        self.batches.push_back(batch);
+    }
+
+    /// Removes operations that have done all other steps.
+    fn remove(&mut self, index: usize) -> Batch {
+        let batch = self.batches.remove(index).unwrap_or_default();
+        for operation in &batch {
+            self.change_group(operation.group(), |group| group.operations -= 1);
+        }
+        batch
+    }
+
+    /// Gives an operation of a batch the transfers that are left of it.
+    fn put_back(&mut self, at: (usize, usize), transfers: Vec<Transfer>, was_read: bool) {
+        let operation = &mut self.batches[at.0][at.1];
+        operation.transfers = transfers;
+        if operation.is_read() && !was_read {
+            let of = operation.group();
+            self.change_group(of, |group| group.unread -= 1);
+        }
+    }
+
+    /// Changes the group of an operation, if it has one, and drops it with its last operation.
+    fn change_group(
+        &mut self,
+        group: Option<(GroupsOf, u64)>,
+        change: impl FnOnce(&mut OpenGroup),
+    ) {
+        let Some((of, number)) = group else { return };
+        let Some(groups) = self.groups.get_mut(&of) else { return };
+        let Some(index) = groups.iter().position(|group| group.number == number) else { return };
+        change(&mut groups[index]);
+        if groups[index].operations == 0 {
+            groups.remove(index);
+        }
+        if groups.is_empty() {
+            self.groups.remove(&of);
+        }
     }
 
     /// The number of the next operation.
@@ -262,7 +343,7 @@ impl Queue {
     /// Whether a step is to be done between two instructions.
     pub(crate) fn is_due(&mut self) -> bool {
         match self.policy {
-            _ if self.operations.is_empty() => false,
+            _ if self.batches.is_empty() => false,
             Asynchrony::Early => true,
             Asynchrony::Late => self.polls >= POLLS,
             Asynchrony::Random(_) => self.random(4) == 0 || self.polls >= POLLS,
@@ -281,36 +362,55 @@ impl Queue {
     /// Whether a group of a thread is pending: one of a kind whose number is below a limit.
     pub(crate) fn is_group_pending(
         &self,
-        thread: (usize, u32),
+        (slot, thread): (usize, u32),
         (groups, limit): (AsyncGroups, u64),
         reads: bool,
     ) -> bool {
-        self.operations.iter().any(|op| {
-            let pending = !(reads && op.is_read());
-            let named = |c: &Completion| {
-                matches!(*c, Completion::Group(kind, n) if kind == groups && n < limit)
-            };
-            named(&op.completion) && pending && op.is_of(thread)
-        })
+        let groups = self.groups.get(&(slot, thread, groups));
+        let mut before = groups.into_iter().flatten().take_while(|group| group.number < limit);
+        before.any(|group| !reads || group.unread > 0)
     }
 
-    /// The operation of which a step has to be done for that of another one: a copy that an arrival
+    /// The batch of which a step has to be done for that of another one: copies that an arrival
     /// comes after, else that other one.
     fn first_for(&self, index: usize) -> usize {
-        let arrival = &self.operations[index];
-        if !matches!(arrival.completion, Completion::Arrive(_)) {
+        let arrivals = self.batches[index].iter();
+        let arrivals = arrivals.filter(|op| matches!(op.completion, Completion::Arrive(_)));
+        let copies = arrivals.map(|op| (op.issuer.slot, op.issuer.thread(), AsyncGroups::Copies));
+        let copies: Vec<GroupsOf> = copies.filter(|of| self.groups.contains_key(of)).collect();
+        if copies.is_empty() {
             return index;
         }
-        let thread = (arrival.issuer.slot, arrival.issuer.thread());
-        let copy = |op: &Operation| {
-            matches!(op.completion, Completion::Group(AsyncGroups::Copies, _)) && op.is_of(thread)
-        };
-        self.operations[..index].iter().position(copy).unwrap_or(index)
+        let precedes = |op: &Operation| op.group().is_some_and(|(of, _)| copies.contains(&of));
+        let mut before = self.batches.range(..index);
+        before.position(|batch| batch.iter().any(precedes)).unwrap_or(index)
     }
 }
 
 /// Issues an operation. Its addresses have been checked.
-pub(crate) fn issue<const N: usize>(state: &mut State<N>, mut operation: Operation) {
+pub(crate) fn issue<const N: usize>(state: &mut State<N>, operation: Operation) {
+    let prepared = prepare(state, operation);
+    state.queue.push(smallvec::smallvec![prepared]);
+}
+
+/// Issues operations of the lanes of an instruction. Those that complete alike take their steps
+/// together, unless the order is random.
+pub(crate) fn issue_together<const N: usize>(state: &mut State<N>, operations: Vec<Operation>) {
+    let random = matches!(state.queue.policy, Asynchrony::Random(_));
+    let mut batches = SmallVec::<[Batch; 1]>::new();
+    for operation in operations {
+        let prepared = prepare(state, operation);
+        let alike = |batch: &&mut Batch| batch[0].completion == prepared.completion;
+        match batches.iter_mut().find(alike).filter(|_| !random) {
+            Some(batch) => batch.push(prepared),
+            None => batches.push(smallvec::smallvec![prepared]),
+        }
+    }
+    batches.into_iter().for_each(|batch| state.queue.push(batch));
+}
+
+/// Numbers and announces an operation, and divides its transfers where their order is random.
+fn prepare<const N: usize>(state: &mut State<N>, mut operation: Operation) -> Operation {
     operation.number = state.queue.number();
     let Issuer { group, lane, pc, .. } = operation.issuer;
     let (groups, barrier) = match &operation.completion {
@@ -328,7 +428,7 @@ pub(crate) fn issue<const N: usize>(state: &mut State<N>, mut operation: Operati
     if matches!(state.queue.policy, Asynchrony::Random(_)) {
         operation.transfers = operation.transfers.into_iter().flat_map(pieces).collect();
     }
-    state.queue.operations.push(operation);
+    operation
 }
 
 /// The transfer in pieces of whole 16 bytes.
@@ -414,23 +514,23 @@ fn can_run<const N: usize>(state: &State<N>, place: Place) -> bool {
     ctas.flat_map(|cta| &cta.groups).any(|group| group.mechanism.preferred().is_some())
 }
 
-/// The operation of which a step comes next: of a cluster, or of all.
+/// The batch of which a step comes next: of a cluster, or of all.
 fn choose<const N: usize>(
     program: &Program,
     state: &mut State<N>,
     place: Option<Place>,
 ) -> Option<usize> {
-    let belongs = |op: &Operation| place.is_none_or(|p| p.slots().contains(&op.issuer.slot));
+    let in_place = |slot: usize| place.is_none_or(|p| p.slots().contains(&slot));
+    let belongs = |batch: &Batch| in_place(batch[0].issuer.slot);
     let picked = match state.queue.policy {
         Asynchrony::Random(_) => {
-            let of_cluster = |ops: &[Operation]| -> Vec<usize> {
-                (0..ops.len()).filter(|&i| belongs(&ops[i])).collect()
-            };
-            let of_cluster = of_cluster(&state.queue.operations);
+            let batches = &state.queue.batches;
+            let of_cluster: Vec<usize> =
+                (0..batches.len()).filter(|&i| belongs(&batches[i])).collect();
             let pick = state.queue.random(of_cluster.len() as u64) as usize;
             of_cluster.get(pick).copied()
         }
-        Asynchrony::Early => state.queue.operations.iter().position(belongs),
+        Asynchrony::Early => state.queue.batches.iter().position(belongs),
         Asynchrony::Late => {
             let awaited = crate::mbarrier::awaited(program, state);
             let wanted = |barrier: &(usize, u64)| {
@@ -445,9 +545,9 @@ fn choose<const N: usize>(
                     limit.is_some_and(|limit| number < limit)
                 }
             };
-            let ops = &state.queue.operations;
-            let helping = ops.iter().position(|op| belongs(op) && helps(op));
-            helping.or_else(|| ops.iter().position(belongs))
+            let mut batches = state.queue.batches.iter();
+            let helping = batches.position(|batch| belongs(batch) && batch.iter().any(helps));
+            helping.or_else(|| state.queue.batches.iter().position(belongs))
         }
     };
     picked.map(|index| state.queue.first_for(index))
@@ -460,14 +560,15 @@ pub(crate) fn drain<const N: usize, O: Observer<N>>(
     slot: usize,
     observer: &mut O,
 ) -> Result<(), Box<Step<Cause, N>>> {
-    while let Some(index) = state.queue.operations.iter().position(|op| op.reaches(slot)) {
+    let reaches = |batch: &Batch| batch.iter().any(|op| op.reaches(slot));
+    while let Some(index) = state.queue.batches.iter().position(reaches) {
         let index = state.queue.first_for(index);
         step(program, state, index, observer)?;
     }
     Ok(())
 }
 
-/// Does one step of an operation.
+/// Does one step of a batch.
 fn step<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -476,12 +577,13 @@ fn step<const N: usize, O: Observer<N>>(
 ) -> Result<(), Box<Step<Cause, N>>> {
     (state.queue.polls, state.queue.polled) = (0, None);
     crate::announce::begin(state, observer);
-    let issuer = state.queue.operations[index].issuer;
-    let done = if state.queue.operations[index].transfers.is_empty() {
-        let operation = state.queue.operations.remove(index);
-        complete(state, &operation)
+    let batch = &state.queue.batches[index];
+    let issuer = batch[0].issuer;
+    let done = if batch.iter().all(|op| op.transfers.is_empty()) {
+        let batch = state.queue.remove(index);
+        batch.iter().try_for_each(|operation| complete(state, operation))
     } else {
-        transfer(state, index)
+        (0..batch.len()).try_for_each(|lane| transfer(state, (index, lane)))
     };
     if let Err(failure) = done {
         let (cause, lanes) = *failure;
@@ -499,10 +601,17 @@ fn step<const N: usize, O: Observer<N>>(
 }
 
 /// Reads sources, or writes destinations: of one piece where the order is random, else of all.
-fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Failure<N>> {
-    let Operation { issuer, number, .. } = state.queue.operations[index];
+fn transfer<const N: usize>(
+    state: &mut State<N>,
+    (index, place): (usize, usize),
+) -> Result<(), Failure<N>> {
+    let operation = &mut state.queue.batches[index][place];
+    let (issuer, number, was_read) = (operation.issuer, operation.number, operation.is_read());
     let lane = LaneMask::lane(issuer.lane);
-    let mut transfers = std::mem::take(&mut state.queue.operations[index].transfers);
+    let mut transfers = std::mem::take(&mut operation.transfers);
+    if transfers.is_empty() {
+        return Ok(());
+    }
     let one = matches!(state.queue.policy, Asynchrony::Random(_));
     let picked = if one { state.queue.random(transfers.len() as u64) as usize } else { 0 };
     let range = if one { picked..picked + 1 } else { 0..transfers.len() };
@@ -528,7 +637,7 @@ fn transfer<const N: usize>(state: &mut State<N>, index: usize) -> Result<(), Fa
     if !reads {
         transfers.drain(range);
     }
-    state.queue.operations[index].transfers = transfers;
+    state.queue.put_back((index, place), transfers, was_read);
     Ok(())
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn issue<const N: usize>(
         let made = operation(state, now, size, copy);
         operations.push(made.map_err(|cause| fail(cause, LaneMask::lane(copy.lane)))?);
     }
-    operations.into_iter().for_each(|operation| asynchronous::issue(state, operation));
+    asynchronous::issue_together(state, operations);
     Ok(())
 }
 
@@ -84,6 +84,7 @@ pub(crate) fn arrive<const N: usize>(
     places: &[(u16, u64)],
 ) -> Result<(), Failure<N>> {
     let counted = matches!(op.kind, MbarrierKind::Arrive(arrival) if arrival.counted);
+    let mut arrivals = Vec::with_capacity(places.len());
     for &(lane, at) in places {
         let failed = |cause| fail(cause, LaneMask::lane(usize::from(lane)));
         let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
@@ -97,8 +98,8 @@ pub(crate) fn arrive<const N: usize>(
         let issuer = Issuer::of(state, now, usize::from(lane));
         let completion = Completion::Arrive((slot, offset));
         let transfers = Vec::new();
-        let arrival = Operation { issuer, number: 0, generic: true, transfers, completion };
-        asynchronous::issue(state, arrival);
+        arrivals.push(Operation { issuer, number: 0, generic: true, transfers, completion });
     }
+    asynchronous::issue_together(state, arrivals);
     Ok(())
 }
