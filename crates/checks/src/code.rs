@@ -187,9 +187,14 @@ fn role(op: Option<Op>, text: &str) -> Role {
     match op {
         None | Some(Op::Call | Op::CallInd) => Role::Control,
         Some(Op::MbarInit | Op::MbarInval) => Role::MbarrierInit,
-        Some(Op::MbarArrive | Op::MbarExpect | Op::MbarComplete | Op::MbarTest | Op::MbarTry) => {
-            Role::Mbarrier
-        }
+        Some(
+            Op::MbarArrive
+            | Op::MbarExpect
+            | Op::MbarComplete
+            | Op::MbarLayout
+            | Op::MbarTest
+            | Op::MbarTry,
+        ) => Role::Mbarrier,
         Some(Op::CpAsync) => Role::Copy,
         Some(op) if op.info().class == Class::Collective => Role::Collective,
         Some(Op::Bar) if text.contains("bar.") || text.contains(".aligned") => Role::AlignedBarrier,

@@ -148,6 +148,7 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         | Op::MbarArrive
         | Op::MbarExpect
         | Op::MbarComplete
+        | Op::MbarLayout
         | Op::MbarTest
         | Op::MbarTry => Some("it has barriers in memory"),
         Op::BulkCopy | Op::TensorCopy | Op::BulkCommit | Op::BulkWait => Some("it has bulk copies"),

@@ -299,7 +299,7 @@ ops! {
         "Makes a group of the thread's `cpasync` since the last one.";
     CopyWait "copywait" System [] [opt Imm] (NONE) {} {} {}
         "Waits until at most so many of the thread's groups of `cpasync` are pending; without a number until all its `cpasync` are done.";
-    MbarInit "mbarinit" Memory [] [Addr, B32] (NONE) {Space} {} {}
+    MbarInit "mbarinit" Memory [] [Addr, B32] (NONE) {Space} {} {LayoutV1}
         "Makes a barrier in shared memory whose phases take so many arrivals.";
     MbarInval "mbarinval" Memory [] [Addr] (NONE) {Space} {} {} "Ends a barrier in shared memory.";
     MbarArrive "mbararrive" Memory [opt B64] [Addr, B32, opt B32] (NONE) {Space Order Scope} {} {NoComplete Drop Counted Copies Cluster} "Arrives so many times at a barrier in shared memory, after the phase expects as many bytes more as the third operand says; gives its state before.";
@@ -310,8 +310,10 @@ ops! {
     MbarTest "mbartest" Memory [P] [Addr, B64] (NONE) {Space Order Scope} {} {Parity} "Whether the phase of a state, or of a parity, of a barrier in shared memory has completed.";
     MbarTry "mbartry" Memory [P] [Addr, B64] (NONE) {Space Order Scope} {} {Parity}
         "As `mbartest`, and waits for the phase before it gives up.";
-    BulkCopy "bulkcopy" Memory [] [Addr, B64, B32, opt B64, opt B32] (TySet::of(&[Ty::B8]).or(INT).or(FLOAT).or(BITS32)) {AtomOp} {Bulk} {Multicast Masked} "Copies, or combines, asynchronously: where to, where from, bytes, the barrier in shared memory whose phase expects them, the CTAs of a multicast or the bytes of a mask.";
-    TensorCopy "tensorcopy" Memory [] [Addr, B64, B64, many B32] (NONE) {AtomOp} {Bulk Tensor} {Multicast} "Copies a part of a tensor, or combines it, asynchronously: where in shared memory, the tensor map, the barrier in shared memory (0 for a store), the coordinates, the offsets of a load in im2col mode, the CTAs of a multicast.";
+    MbarLayout "mbarlayout" Memory [P] [Addr] (NONE) {Space} {} {LayoutV1}
+        "Whether a barrier in shared memory has the layout v0, or v1.";
+    BulkCopy "bulkcopy" Memory [] [Addr, B64, B32, opt B64, opt B32, opt B32] (TySet::of(&[Ty::B8]).or(INT).or(FLOAT).or(BITS32)) {AtomOp} {Bulk} {Multicast Masked Trimmed} "Copies, or combines, asynchronously: where to, where from, bytes, the barrier in shared memory whose phase expects them, the CTAs of a multicast or the bytes of a mask, or how many bytes at the beginning and at the end are not copied.";
+    TensorCopy "tensorcopy" Memory [] [Addr, B64, B64, many B32] (NONE) {AtomOp} {Bulk Tensor} {Multicast} "Copies a part of a tensor, or combines it, asynchronously: where in shared memory, the tensor map, the barrier in shared memory (0 for a store), the coordinates, the offsets of a load in an im2col mode, the CTAs of a multicast.";
     BulkCommit "bulkcommit" Memory [] [] (NONE) {} {} {}
         "Makes a group of the thread's bulk copies since the last one.";
     BulkWait "bulkwait" Memory [] [Imm] (NONE) {} {} {Read}

@@ -10,6 +10,11 @@
 //! | 61 and 62 | number of the current phase, modulo 4; its parity is bit 61 |
 //! | 63 | set in every valid object, so that a word of zeros is none |
 //!
+//! An object of the layout v1, which keeps reports, counts to 511: 9 bits of each count are used,
+//! bit 63 is clear, and bits 29 to 39 are set, which no other word has with bits 9 to 19 clear but
+//! by chance. Operations that report are those of fabrics, which are not supported: reports are
+//! zero, and conditional phases complete with the primary ones.
+//!
 //! A phase completes when neither arrivals nor transactions are pending; the next one then begins
 //! with the expected arrivals. `expect_tx` adds to the bytes and `complete_tx` takes from them;
 //! bytes that complete before they are expected leave a negative number.
@@ -25,7 +30,15 @@ pub const MAX_COUNT: u32 = COUNT as u32;
 /// The largest number of bytes of transactions that are pending, and that is named at once.
 pub const MAX_TX: u32 = COUNT as u32;
 
+/// The largest count of arrivals of an object with the layout v1.
+pub const MAX_COUNT_V1: u32 = COUNT_V1 as u32;
+
 const COUNT: u64 = (1 << 20) - 1;
+const COUNT_V1: u64 = (1 << 9) - 1;
+/// Bits of both counts that are set in an object with the layout v1.
+const V1: u64 = (COUNT & !COUNT_V1) << EXPECTED;
+/// The bits that tell it.
+const LAYOUT: u64 = VALID | V1 | COUNT & !COUNT_V1;
 const EXPECTED: u32 = 20;
 const TX: u32 = 40;
 const TRANSACTIONS: u64 = ((1 << 21) - 1) << TX;
@@ -41,6 +54,9 @@ pub enum Misuse {
     /// A count outside of its range.
     #[error("{0} arrivals: a count is 1 to {MAX_COUNT}")]
     Count(u32),
+    /// A count outside of the range of the layout v1.
+    #[error("{0} arrivals: a count of the layout v1 is 1 to {MAX_COUNT_V1}")]
+    CountV1(u32),
     /// More arrivals than are pending, or a larger reduction of the expected ones than there are.
     #[error("{count} arrivals where {left} are left")]
     TooMany {
@@ -86,9 +102,40 @@ impl Mbarrier {
     /// # Errors
     /// [`Misuse::Count`] for a count of 0 or above [`MAX_COUNT`].
     pub fn new(count: u32) -> Result<Self, Misuse> {
-        check_count(count)?;
+        Self(VALID).with_counts(count)
+    }
+
+    /// The same with the layout v1.
+    ///
+    /// # Errors
+    /// [`Misuse::CountV1`] for a count of 0 or above [`MAX_COUNT_V1`].
+    pub fn new_v1(count: u32) -> Result<Self, Misuse> {
+        Self(V1).with_counts(count)
+    }
+
+    fn with_counts(self, count: u32) -> Result<Self, Misuse> {
+        self.check_count(count)?;
         let count = u64::from(count);
-        Ok(Self(VALID | count << EXPECTED | count))
+        Ok(Self(self.0 | count << EXPECTED | count))
+    }
+
+    /// Whether it has the layout v1.
+    #[must_use]
+    pub const fn is_v1(self) -> bool {
+        self.0 & LAYOUT == V1
+    }
+
+    /// The bits of a count.
+    const fn count_bits(self) -> u64 {
+        if self.is_v1() { COUNT_V1 } else { COUNT }
+    }
+
+    fn check_count(self, count: u32) -> Result<(), Misuse> {
+        match (1..=self.count_bits() as u32).contains(&count) {
+            true => Ok(()),
+            false if self.is_v1() => Err(Misuse::CountV1(count)),
+            false => Err(Misuse::Count(count)),
+        }
     }
 
     /// The object in a word of memory.
@@ -96,7 +143,11 @@ impl Mbarrier {
     /// # Errors
     /// [`Misuse::NotInitialised`] if the word is not an object.
     pub fn load(word: u64) -> Result<Self, Misuse> {
-        if word & VALID == 0 { Err(Misuse::NotInitialised) } else { Ok(Self(word)) }
+        let object = Self(word);
+        match word & VALID != 0 || object.is_v1() {
+            true => Ok(object),
+            false => Err(Misuse::NotInitialised),
+        }
     }
 
     /// The word of memory that holds it, which is also the state that an arrival returns.
@@ -114,7 +165,7 @@ impl Mbarrier {
     /// Arrivals that a phase begins with.
     #[must_use]
     pub const fn expected(self) -> u32 {
-        (self.0 >> EXPECTED & COUNT) as u32
+        (self.0 >> EXPECTED & self.count_bits()) as u32
     }
 
     /// Bytes of transactions that the current phase waits for; negative if more have completed
@@ -162,10 +213,10 @@ impl Mbarrier {
     /// [`Misuse`] for a count outside of its range, more arrivals than are left, and a phase that
     /// completes although the arrival excludes it.
     pub fn arrive(self, count: u32, how: Arrival) -> Result<Self, Misuse> {
-        check_count(count)?;
+        self.check_count(count)?;
         let before = if how.counted { self.pending() + count } else { self.pending() };
-        if before > MAX_COUNT {
-            return Err(Misuse::Count(before));
+        if before != 0 {
+            self.check_count(before)?;
         }
         let too_many = |left| Misuse::TooMany { count, left };
         let pending = before.checked_sub(count).ok_or(too_many(before))?;
@@ -173,7 +224,8 @@ impl Mbarrier {
             true => self.expected().checked_sub(count).ok_or(too_many(self.expected()))?,
             false => self.expected(),
         };
-        let rest = self.0 & !(COUNT << EXPECTED | COUNT) | u64::from(expected) << EXPECTED;
+        let bits = self.count_bits();
+        let rest = self.0 & !(bits << EXPECTED | bits) | u64::from(expected) << EXPECTED;
         let next = Self(rest | u64::from(pending)).completed(expected);
         if how.no_complete && next.phase() != self.phase() {
             return Err(Misuse::Completes);
@@ -186,10 +238,10 @@ impl Mbarrier {
     /// # Errors
     /// [`Misuse::Count`] for a count of 0, and more than [`MAX_COUNT`] pending arrivals.
     pub fn await_more(self, count: u32) -> Result<Self, Misuse> {
-        check_count(count)?;
+        self.check_count(count)?;
         let pending = self.pending() + count;
-        check_count(pending)?;
-        Ok(Self(self.0 & !COUNT | u64::from(pending)))
+        self.check_count(pending)?;
+        Ok(Self(self.0 & !self.count_bits() | u64::from(pending)))
     }
 
     /// Returns the next phase if this one is complete.
@@ -226,8 +278,4 @@ impl Mbarrier {
 #[must_use]
 pub const fn pending_count(state: u64) -> u32 {
     (state & COUNT) as u32
-}
-
-fn check_count(count: u32) -> Result<(), Misuse> {
-    if (1..=MAX_COUNT).contains(&count) { Ok(()) } else { Err(Misuse::Count(count)) }
 }

@@ -251,6 +251,59 @@ fn columns_of_pixels_run_through_the_box_of_pixels() {
 }
 
 #[test]
+fn columns_along_w_go_on_with_the_next_image() {
+    for rank in 3..=5 {
+        for wide128 in [false, true] {
+            let (lower, upper, pixels) = (-1, 1, 20);
+            let mode = Mode::Im2colWide { lower, upper, channels: 16, pixels, wide128 };
+            let own = [&[40, 7, 5, 4][..rank - 1], &[30]].concat();
+            let map = map(TensorElement::F16, rank, &own, mode);
+            let swizzle = TensorSwizzle::B64;
+            let map = TensorMap { swizzle, steps: [1, 2, 1, 1, 1], ..map };
+            // The first pixel is left of the box, which is from 2 to 10 with the offset.
+            let first: Vec<i32> = [&[8, -3][..], &[3, 2][..rank - 3], &[1]].concat();
+            let mut pixels: Vec<[i64; 2]> = (0..=10).step_by(2).map(|w| [w, 1]).collect();
+            pixels.extend((2..40).flat_map(|image| (2..=10).step_by(2).map(move |w| [w, image])));
+            let line = |&[w, image]: &[i64; 2]| {
+                let rest = [&[w][..], &[3, 2][..rank - 3], &[image]].concat();
+                (0..16).map(|c| [&[8 + c], &rest[..]].concat()).collect()
+            };
+            let count = if wide128 { 128 } else { 20 };
+            let lines: Vec<_> = pixels[..count].iter().map(line).collect();
+            check(&map, &Coordinates::At(&first, &[0, 3]), &lines);
+        }
+    }
+}
+
+#[test]
+fn packed_elements_leave_gaps() {
+    use TensorElement::{U4x16Align16, U6x16Align16};
+    use TensorSwizzle::{B128, B128Atom32, None};
+    for (element, bytes) in [(U4x16Align16, 8), (U6x16Align16, 12)] {
+        for swizzle in [None, B128, B128Atom32] {
+            let mode = Mode::Tiled { extents: [128, 3, 1, 1, 1] };
+            let whole = map(TensorElement::U8, 2, &[256, 6], mode);
+            let strides = [16 * bytes, 0, 0, 0];
+            let map = TensorMap { element, swizzle, strides, ..whole };
+            assert_eq!(map.check(), Ok(()));
+            let at = Coordinates::At(&[128, 4], &[]);
+            let mut expected = Vec::new();
+            for (line, row) in [4, 5, 6].into_iter().enumerate() {
+                for group in 0..8 {
+                    let inside = (row < 6).then(|| BASE + row * 16 * bytes + (8 + group) * bytes);
+                    let place = swizzled(swizzle, 1024 + 128 * line as u64 + 16 * group);
+                    expected.push((inside, place, bytes));
+                }
+            }
+            let runs = map.runs(&at, 1024);
+            let found: Vec<_> = runs.iter().map(|r| (r.global, r.shared, r.bytes)).collect();
+            assert_eq!(found, expected, "{element:?} {swizzle:?}");
+            assert_eq!(map.bytes(&at), 3 * 8 * bytes);
+        }
+    }
+}
+
+#[test]
 fn every_rule_is_checked() {
     let tiled = |extents| Mode::Tiled { extents };
     let good = map(TensorElement::F32, 2, &[64, 64], tiled([32, 8, 1, 1, 1]));
@@ -295,5 +348,13 @@ fn every_rule_is_checked() {
         let error = TensorMap { mode, ..pixels }.check().expect_err(what).to_string();
         assert!(error.contains(what), "{error}, not {what}");
     }
+    let wide = Mode::Im2colWide { lower: 0, upper: 0, channels: 16, pixels: 8, wide128: false };
+    let wide = TensorMap { mode: wide, ..pixels };
+    let swizzle = TensorSwizzle::B64;
+    let interleave = Interleave::B16;
+    assert!(wide.check().expect_err("no swizzle").to_string().contains("swizzle"));
+    assert_eq!(TensorMap { swizzle, ..wide }.check(), Ok(()));
+    let error = TensorMap { swizzle, interleave, ..wide }.check().expect_err("interleaved");
+    assert!(error.to_string().contains("interleaving"), "{error}");
     assert!(TensorMap::decode(&[0; 128]).is_err());
 }

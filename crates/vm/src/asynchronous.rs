@@ -102,7 +102,7 @@ pub(crate) enum Location {
 }
 
 impl Location {
-    fn plus(self, bytes: u64) -> Self {
+    pub(crate) fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Global(at) => Self::Global(at + bytes),
             Self::Shared { slot, offset } => Self::Shared { slot, offset: offset + bytes },
@@ -135,6 +135,8 @@ pub(crate) enum Effect {
     Masked(u16),
     /// Combines each element with the one read.
     Combine(AtomOp, Ty),
+    /// Reads 16 elements of 6 bits, a byte each, and writes them packed, as 12 bytes.
+    Pack,
 }
 
 /// Bytes that an operation moves together.
@@ -621,13 +623,18 @@ fn transfer<const N: usize>(
             Source::Memory(from) => {
                 let bytes = read(state, *from, transfer.bytes).map_err(|c| fail(c, lane))?;
                 announce(state, (issuer, number), AccessKind::Load, (*from, &bytes));
-                transfer.from = Source::Bytes(bytes);
+                if transfer.effect == Effect::Pack {
+                    (transfer.bytes, transfer.effect) = (12, Effect::Copy);
+                    transfer.from = Source::Bytes(packed(&bytes));
+                } else {
+                    transfer.from = Source::Bytes(bytes);
+                }
             }
             Source::Bytes(bytes) if !reads => {
                 write(state, transfer, bytes).map_err(|c| fail(c, lane))?;
                 let kind = match transfer.effect {
                     Effect::Combine(..) => AccessKind::Atomic,
-                    Effect::Copy | Effect::Masked(_) => AccessKind::Store,
+                    Effect::Copy | Effect::Masked(_) | Effect::Pack => AccessKind::Store,
                 };
                 announce(state, (issuer, number), kind, (transfer.to, bytes));
             }
@@ -683,10 +690,16 @@ fn write<const N: usize>(
     Ok(())
 }
 
+/// The low 6 bits of each byte, one after the other from the lowest bit on.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let bits = bytes.iter().rev().fold(0u128, |bits, &byte| bits << 6 | u128::from(byte & 63));
+    bits.to_le_bytes()[..bytes.len() * 6 / 8].to_vec()
+}
+
 /// Makes of the bytes read those that are written where `old` is.
 fn combine(effect: Effect, old: &[u8], new: &mut [u8]) {
     match effect {
-        Effect::Copy => {}
+        Effect::Copy | Effect::Pack => {}
         Effect::Masked(mask) => {
             for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
                 if mask >> (i % 16) & 1 == 0 {

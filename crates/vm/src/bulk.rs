@@ -43,6 +43,9 @@ pub enum BulkMisuse {
         /// CTAs of the cluster.
         size: u32,
     },
+    /// Bytes that are not copied.
+    #[error("{0} bytes at an end that are not copied: 0 to 15 are possible")]
+    Trimmed(u32),
 }
 
 /// Issues bulk copies, one for each lane that is on.
@@ -95,7 +98,13 @@ fn operation<const N: usize>(
     };
     let writes = if op.combine.is_some() { AccessKind::Atomic } else { AccessKind::Store };
     let reach = op.kind != Bulk::Store;
-    let source = located(state, (cta, thread), (from_space, from, false), AccessKind::Load, bytes)?;
+    let [left, right] = op.trimmed.map_or([0; 2], |both| both.map(|src| get(src) as u32));
+    if let Some(&wrong) = [left, right].iter().find(|&&bytes| bytes > 15) {
+        return Err(BulkMisuse::Trimmed(wrong).into());
+    }
+    let (left, copied) = trim(bytes, [left, right]);
+    let from = (from_space, from.wrapping_add(left), false);
+    let source = located(state, (cta, thread), from, AccessKind::Load, copied)?;
     let target = located(state, (cta, thread), (to_space, to, reach), writes, bytes)?;
     let effect = match (op.combine, mask) {
         (Some((op, ty)), _) => Effect::Combine(op, ty),
@@ -125,11 +134,22 @@ fn operation<const N: usize>(
         }
         Bulk::Load | Bulk::Send => Completion::Mbarriers(barriers),
     };
-    let transfers = targets.into_iter().filter(|_| bytes > 0);
-    let transfers =
-        transfers.map(|to| Transfer { from: Source::Memory(source), to, bytes, effect }).collect();
+    let transfers = targets.into_iter().filter(|_| copied > 0).map(|to| Transfer {
+        from: Source::Memory(source),
+        to: to.plus(left),
+        bytes: copied,
+        effect,
+    });
+    let transfers = transfers.collect();
     let issuer = Issuer::of(state, now, lane);
     Ok(Some(Operation { issuer, number: 0, generic: false, transfers, completion }))
+}
+
+/// The first byte that is copied of so many, and how many are, where some at the beginning and at
+/// the end are not.
+pub(crate) fn trim(bytes: u64, [left, right]: [u32; 2]) -> (u64, u64) {
+    let left = u64::from(left).min(bytes);
+    (left, (bytes - left).saturating_sub(right.into()))
 }
 
 /// Barriers by slot and offset, and the bytes that complete at each.

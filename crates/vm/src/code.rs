@@ -95,7 +95,7 @@ pub(crate) struct MbarrierOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MbarrierKind {
     /// Initialises it; the operand is the count of arrivals.
-    Init,
+    Init { v1: bool },
     /// Invalidates it.
     Inval,
     /// Arrives; the operand is the count, the result the state before.
@@ -108,6 +108,8 @@ pub(crate) enum MbarrierKind {
     Test { parity: bool },
     /// Waits until it has completed, or gives up.
     Try { parity: bool },
+    /// Tells whether it has a layout.
+    Layout { v1: bool },
 }
 
 /// A bulk copy.
@@ -123,8 +125,19 @@ pub(crate) struct BulkOp {
     /// The CTAs of a multicast, or the bytes of each 16 that are written.
     pub(crate) mask: Option<Src>,
     pub(crate) multicast: bool,
+    /// Bytes at the beginning and at the end that are not copied.
+    pub(crate) trimmed: Option<[Src; 2]>,
     /// The operation and type with which elements are combined.
     pub(crate) combine: Option<(AtomOp, Ty)>,
+}
+
+impl BulkOp {
+    /// All operands.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = Src> + '_ {
+        let rest = self.barrier.into_iter().chain(self.mask);
+        let rest = rest.chain(self.trimmed.into_iter().flatten());
+        [self.to, self.from, self.bytes].into_iter().chain(rest)
+    }
 }
 
 /// A tensor copy.

@@ -48,11 +48,13 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     observer: &mut O,
 ) -> Executed<N> {
     let kind = match op.kind {
-        MbarrierKind::Init | MbarrierKind::Inval => AccessKind::Store,
+        MbarrierKind::Init { .. } | MbarrierKind::Inval => AccessKind::Store,
         MbarrierKind::Arrive(_) | MbarrierKind::Expect | MbarrierKind::Complete => {
             AccessKind::Atomic
         }
-        MbarrierKind::Test { .. } | MbarrierKind::Try { .. } => AccessKind::Load,
+        MbarrierKind::Test { .. } | MbarrierKind::Try { .. } | MbarrierKind::Layout { .. } => {
+            AccessKind::Load
+        }
     };
     let places = check(state, now, &op.mem, kind, 1)?;
     if op.after_copies && crate::copies::are_operations(state, observer) {
@@ -80,6 +82,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         if let Some(word) = word {
             write(state, now.slot, thread, (Space::Shared, at, Width::B8, word));
         } else if result == 0
+            && !matches!(op.kind, MbarrierKind::Layout { .. })
             && let Ok((slot, offset)) = place.home(at & 0xffff_ffff, true)
         {
             state.queue.poll(slot, offset);
@@ -113,7 +116,9 @@ fn announce<const N: usize>(
     let releases = matches!(order, Order::Release | Order::AcqRel | Order::SeqCst);
     let change = |arrivals| MbarrierEventKind::Change { arrivals, releases };
     let kind = match op.kind {
-        MbarrierKind::Init => MbarrierEventKind::Init,
+        // Nobody waits, and nothing changes.
+        MbarrierKind::Layout { .. } => return,
+        MbarrierKind::Init { .. } => MbarrierEventKind::Init,
         MbarrierKind::Inval => MbarrierEventKind::Invalidate,
         MbarrierKind::Arrive(_) => change(effect.count),
         MbarrierKind::Expect | MbarrierKind::Complete => change(0),
@@ -203,7 +208,9 @@ fn apply(
 ) -> Result<(Option<u64>, u64), Misuse> {
     let count = operand as u32;
     Ok(match kind {
-        MbarrierKind::Init => (Some(Mbarrier::new(count)?.word()), 0),
+        MbarrierKind::Init { v1: true } => (Some(Mbarrier::new_v1(count)?.word()), 0),
+        MbarrierKind::Init { v1: false } => (Some(Mbarrier::new(count)?.word()), 0),
+        MbarrierKind::Layout { v1 } => (None, u64::from(Mbarrier::load(old)?.is_v1() == v1)),
         MbarrierKind::Inval => {
             Mbarrier::load(old)?;
             (Some(0), 0)

@@ -122,10 +122,7 @@ impl Slice {
                 self.add_sources(code, &op.bytes);
                 self.add_sources(code, [&op.from.addr, &op.to.addr])
             }
-            Exec::Bulk(op) => {
-                let all = [op.to, op.from, op.bytes].into_iter().chain(op.barrier).chain(op.mask);
-                self.add_sources(code, &all.collect::<Vec<_>>())
-            }
+            Exec::Bulk(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
             Exec::Tensor(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
             Exec::AsyncStore(op) => {
                 self.add_sources(code, [&op.barrier]);

@@ -14,7 +14,7 @@ use crate::engine::{Executed, Now};
 use crate::state::{Cta, State};
 use compute::space_of;
 use ir::Ty;
-use ir::mods::{AtomOp, Space, TensorMode};
+use ir::mods::{AtomOp, Bulk, Space, TensorMode};
 use simt::memory::{AccessKind, Width};
 use simt::observe::AsyncGroups;
 use simt::tensor::{BYTES, Coordinates, EncodingError, Mode, Run, TensorElement, TensorMap};
@@ -55,9 +55,20 @@ pub enum TensorMisuse {
     /// Elements that cannot be combined.
     #[error("elements of this type have no reduction `.{0}`")]
     Reduction(&'static str),
-    /// Interleaved channels, or packed elements with gaps.
-    #[error("interleaved channels and packed elements with gaps are not supported")]
+    /// Interleaved channels.
+    #[error("interleaved channels are not supported: no text says where their slices lie")]
     Unsupported,
+    /// Pixels beyond those of a column.
+    #[error("{0} halo pixels are not supported: no text says which follow the end of an image")]
+    Halo(u16),
+    /// Packed elements whose copies begin within a group, or go the wrong way.
+    #[error(
+        "packed elements with gaps are loaded from a multiple of 128 on, and those of 6 bits stored"
+    )]
+    Packed,
+    /// A map of rows.
+    #[error("four rows are copied by a map of 2 dimensions whose box has 1 row")]
+    Rows,
 }
 
 /// The runs of bytes that a thread's copy moves.
@@ -77,17 +88,14 @@ pub(crate) fn plan<const N: usize>(
 ) -> Result<Plan, Cause> {
     let get = |src| value(cta, group, &state.info.vars, src, thread);
     let map = tensor_map(state, cta, thread, get(op.map))?;
-    let tiled = matches!(map.mode, Mode::Tiled { .. });
-    if tiled != (op.mode == TensorMode::Tile) {
-        return Err(TensorMisuse::Mode(op.mode.word()).into());
+    let at: SmallVec<[i32; 5]> = op.at.iter().map(|&src| get(src) as i32).collect();
+    let offsets: SmallVec<[u16; 3]> = op.offsets.iter().map(|&src| get(src) as u16).collect();
+    let rows = check_map(&map, op, &at)?;
+    let wide = matches!(map.mode, Mode::Im2colWide { .. });
+    if let Some(&halo) = offsets.first().filter(|&&halo| wide && halo != 0) {
+        return Err(TensorMisuse::Halo(halo).into());
     }
-    if map.rank as usize != op.at.len() {
-        return Err(TensorMisuse::Rank { map: map.rank, given: op.at.len() }.into());
-    }
-    if !map.is_movable() {
-        return Err(TensorMisuse::Unsupported.into());
-    }
-    let bytes = size(&map);
+    let bytes = size(&map, rows.is_some());
     if bytes > MOST_BYTES {
         return Err(TensorMisuse::Size(bytes).into());
     }
@@ -99,10 +107,54 @@ pub(crate) fn plan<const N: usize>(
     if !shared.is_multiple_of(128) {
         return Err(TensorMisuse::Address(shared).into());
     }
-    let at: SmallVec<[i32; 5]> = op.at.iter().map(|&src| get(src) as i32).collect();
-    let offsets: SmallVec<[u16; 3]> = op.offsets.iter().map(|&src| get(src) as u16).collect();
-    let runs = map.runs(&Coordinates::At(&at, &offsets), shared);
+    let coordinates = match &rows {
+        Some(rows) => Coordinates::Rows(rows),
+        None => Coordinates::At(&at, &offsets),
+    };
+    let runs = map.runs(&coordinates, shared);
     Ok(Plan { map, runs, bytes })
+}
+
+/// The mode as instructions name it.
+fn spelled(mode: TensorMode) -> &'static str {
+    match mode {
+        TensorMode::Tile => "tile",
+        TensorMode::Rows => "tile::gather4",
+        TensorMode::Im2col => "im2col",
+        TensorMode::Im2colWide => "im2col::w",
+        TensorMode::Im2colWide128 => "im2col::w::128",
+    }
+}
+
+/// Checks that a map goes with an instruction. Returns the column and rows of one that moves rows.
+fn check_map(map: &TensorMap, op: &TensorOp, at: &[i32]) -> Result<Option<[i32; 5]>, TensorMisuse> {
+    let goes = match map.mode {
+        Mode::Tiled { .. } => matches!(op.mode, TensorMode::Tile | TensorMode::Rows),
+        Mode::Im2col { .. } => op.mode == TensorMode::Im2col,
+        Mode::Im2colWide { wide128: false, .. } => op.mode == TensorMode::Im2colWide,
+        Mode::Im2colWide { wide128: true, .. } => op.mode == TensorMode::Im2colWide128,
+    };
+    if !goes {
+        return Err(TensorMisuse::Mode(spelled(op.mode)));
+    }
+    if !map.is_movable() {
+        return Err(TensorMisuse::Unsupported);
+    }
+    let stores = op.kind == Bulk::Store;
+    let packed = map.element.is_padded();
+    let whole = at.first().is_some_and(|first| first % 128 == 0);
+    if packed && (!whole || stores && map.element != TensorElement::U6x16Align16) {
+        return Err(TensorMisuse::Packed);
+    }
+    if op.mode == TensorMode::Rows {
+        let flat = matches!(map.mode, Mode::Tiled { extents } if extents[1] == 1);
+        let rows = <[i32; 5]>::try_from(at).ok().filter(|_| flat && map.rank == 2);
+        return rows.map(Some).ok_or(TensorMisuse::Rows);
+    }
+    if map.rank as usize != at.len() {
+        return Err(TensorMisuse::Rank { map: map.rank, given: at.len() });
+    }
+    Ok(None)
 }
 
 fn tensor_map<const N: usize>(
@@ -123,13 +175,14 @@ fn tensor_map<const N: usize>(
 }
 
 /// Bytes of all elements that a copy of the map moves.
-fn size(map: &TensorMap) -> u64 {
+fn size(map: &TensorMap, rows: bool) -> u64 {
     let lines = match map.mode {
+        Mode::Tiled { .. } if rows => 4,
         Mode::Tiled { extents } => {
             let all = extents.iter().zip(map.steps).take(map.rank as usize).skip(1);
             all.map(|(&extent, step)| u64::from(extent.div_ceil(step))).product()
         }
-        Mode::Im2col { pixels, .. } | Mode::Im2colWide { pixels, .. } => u64::from(pixels),
+        Mode::Im2col { .. } | Mode::Im2colWide { .. } => u64::from(map.pixels()),
     };
     lines * map.inner() * map.element.bits() / 8
 }
@@ -251,14 +304,18 @@ fn stores<const N: usize>(
             (Effect::Combine(op, ty), AccessKind::Atomic)
         }
     };
+    // Elements of 6 bits are bytes in shared memory.
+    let packs = plan.map.element == TensorElement::U6x16Align16;
+    let effect = if packs { Effect::Pack } else { effect };
     let one = |run: &Run| {
         let place = (Space::Shared, run.shared, false);
-        let from = located(state, (cta, thread), place, AccessKind::Load, run.bytes);
+        let bytes = if packs { 16 } else { run.bytes };
+        let from = located(state, (cta, thread), place, AccessKind::Load, bytes);
         let to = run.global.map(|global| {
             let place = (Space::Global, global, false);
             located(state, (cta, thread), place, writes, run.bytes)
         })?;
-        let transfer = |from, to| Transfer { from, to, bytes: run.bytes, effect };
+        let transfer = |from, to| Transfer { from, to, bytes, effect };
         Some(from.and_then(|from| Ok(transfer(Source::Memory(from), to?))))
     };
     plan.runs.iter().filter_map(one).collect()

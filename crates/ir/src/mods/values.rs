@@ -153,8 +153,14 @@ word_enums! {
     pub enum TensorMode {
         /// A box.
         Tile "tile",
+        /// Four rows of a tensor of two dimensions.
+        Rows "rows",
         /// Columns of pixels.
         Im2col "im2col",
+        /// Columns of pixels along W.
+        Im2colWide "im2col_w",
+        /// Columns of 128 pixels along W.
+        Im2colWide128 "im2col_w128",
     }
     /// The proxies whose accesses a fence orders against generic ones.
     pub enum Proxy {
@@ -348,6 +354,10 @@ word_enums! {
         Multicast "multicast",
         /// A mask says which bytes of each 16 are copied.
         Masked "masked",
+        /// Bytes at the ends of a copy are not copied.
+        Trimmed "trimmed",
+        /// A barrier in shared memory has the layout v1, which keeps reports.
+        LayoutV1 "layout_v1",
         /// Waits only until copies have read their sources.
         Read "read",
     }

@@ -105,6 +105,7 @@ fn spaces(op: Op, space: Space) -> bool {
         | Op::MbarArrive
         | Op::MbarExpect
         | Op::MbarComplete
+        | Op::MbarLayout
         | Op::MbarTest
         | Op::MbarTry => matches!(space, Space::Generic | Space::Shared),
         Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => space != Space::Generic,

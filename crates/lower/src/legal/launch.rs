@@ -269,6 +269,7 @@ impl<'a> Stage<'a> {
             | Op::MbarArrive
             | Op::MbarExpect
             | Op::MbarComplete
+            | Op::MbarLayout
             | Op::MbarTest
             | Op::MbarTry
             | Op::BulkCopy

@@ -69,7 +69,8 @@ impl Body<'_, '_> {
             }
         };
         let masked = s.has(Kind::Multicast) || s.has(Kind::ByteMask);
-        let least = 3 + usize::from(kind != Bulk::Store);
+        let trimmed = s.has(Kind::Trimmed);
+        let least = 3 + usize::from(kind != Bulk::Store) + 2 * usize::from(trimmed);
         let most = least + usize::from(masked) + hinted;
         self.count(i, most, most)?;
         let all = &tree.operands[i.operands];
@@ -101,8 +102,15 @@ impl Body<'_, '_> {
         }
         inst.operands.push(size);
         if kind != Bulk::Store {
-            let barrier = self.bulk_address(&all[3], IrSpace::Shared)?;
+            let barrier = self.bulk_address(&all[3 + 2 * usize::from(trimmed)], IrSpace::Shared)?;
             inst.operands.push(barrier);
+        }
+        if trimmed {
+            for end in &all[3..5] {
+                let bytes = self.source(end, Type::U32, false)?;
+                inst.operands.push(bytes);
+            }
+            inst.mods.flags = inst.mods.flags.with(Flag::Trimmed);
         }
         if masked {
             let mask = self.source(&all[least], Type::B16, false)?;

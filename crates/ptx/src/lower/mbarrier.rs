@@ -1,24 +1,27 @@
 //! Barriers in memory: `mbarrier` and `cp.async.mbarrier.arrive`.
 
 use ir::mods::{Flag, Order, Space as IrSpace};
-use ir::{Inst, Op, Origin, Reg};
-use simt::mbarrier::{MAX_COUNT, MAX_TX};
+use ir::{Inst, LaneReg, Op, Origin, Reg};
+use simt::mbarrier::{MAX_COUNT, MAX_COUNT_V1, MAX_TX};
 
 use super::Lowering;
 use super::address::Address;
+use super::emit::inst;
 use super::function::Body;
 use super::modifiers::scope;
-use crate::ast::{Instruction, Operand};
-use crate::spelling::{Arg, Kind, Spelled};
+use crate::ast::{Instruction, Operand, OperandKind, Type};
+use crate::spelling::{Arg, Kind, Spelled, Val};
 
 impl Body<'_, '_> {
     pub(super) fn mbarrier(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
         let tree = self.cx.tree;
-        let args = s.form.args;
+        let phase = self.phase_args(s, i)?;
+        let args = phase.as_ref().map_or(s.form.args, |args| &args[..]);
         let optional = args.iter().filter(|a| matches!(a, Arg::O(_))).count();
         self.count(i, args.len() - optional, args.len())?;
         let mut inst = mbarrier_op(s);
         let expects = s.has(Kind::ExpectTx) || s.has(Kind::CompleteTx);
+        let mut reports = Vec::new();
         for (arg, operand) in args.iter().zip(&tree.operands[i.operands]) {
             match *arg {
                 Arg::D(val) | Arg::Ds(val) => {
@@ -26,6 +29,15 @@ impl Body<'_, '_> {
                     let ty = Self::value_ty(s, val);
                     let to = self.destination(operand, ty, false, sink)?;
                     inst.results.push(to.map(Reg::Lane));
+                }
+                Arg::Dpp(val) => {
+                    let (done, report) = self.pair(operand, Self::value_ty(s, val), true)?;
+                    inst.results.push(done.map(Reg::Lane));
+                    reports.extend(report.flatten().map(|to| (ir::Ty::Pred, to)));
+                }
+                Arg::Any => {
+                    let to = self.destination(operand, Type::B8, false, true)?;
+                    reports.extend(to.map(|to| (ir::Ty::B8, to)));
                 }
                 Arg::S(val) => {
                     let value = self.source(operand, Self::value_ty(s, val), false)?;
@@ -51,8 +63,46 @@ impl Body<'_, '_> {
             }
             _ => {}
         }
-        self.emit(inst, Origin::Source);
+        self.report(inst, reports);
         Ok(())
+    }
+
+    /// The operands of a form that names the kind of a phase.
+    fn phase_args(&mut self, s: &Spelled, i: &Instruction) -> Lowering<Option<Vec<Arg>>> {
+        if !s.form.args.contains(&Arg::Rest) {
+            return Ok(None);
+        }
+        let all = &self.cx.tree.operands[i.operands];
+        let reports = all.first().is_some_and(|o| matches!(o.kind, OperandKind::Pair(..)));
+        if reports && s.word(Kind::PhaseType) == Some("phase_type::conditional") {
+            let message = "a conditional phase has no report";
+            let label = "one predicate is needed";
+            return self.cx.error("ptx::operand", message, all[0].span, label);
+        }
+        let mut args = vec![if reports { Arg::Dpp(Val::P) } else { Arg::D(Val::P) }];
+        let value = all
+            .get(1)
+            .is_some_and(|o| !matches!(o.kind, OperandKind::Bracket(_) | OperandKind::Address(..)));
+        args.extend((reports && value).then_some(Arg::Any));
+        args.push(Arg::A);
+        args.push(Arg::S(if s.has(Kind::Parity) { Val::B32 } else { Val::T }));
+        args.extend(s.has(Kind::MbarTry).then_some(Arg::O(Val::B32)));
+        Ok(Some(args))
+    }
+
+    /// Emits a test, and the reports of the operations that the phase has tracked: those that
+    /// report are not supported, so that reports are zero.
+    fn report(&mut self, test: Inst, reports: Vec<(ir::Ty, LaneReg)>) {
+        let guard = self.context.guard.map(|guard| guard.pred);
+        let (after, before): (Vec<_>, Vec<_>) =
+            reports.into_iter().partition(|(_, to)| Some(*to) == guard);
+        for (ty, to) in before {
+            self.emit(inst(Op::Mov, Some(ty), to, &[ir::Operand::Imm(0)]), Origin::Lowering);
+        }
+        self.emit(test, Origin::Source);
+        for (ty, to) in after {
+            self.emit(inst(Op::Mov, Some(ty), to, &[ir::Operand::Imm(0)]), Origin::Lowering);
+        }
     }
 
     /// The address of a barrier.
@@ -97,10 +147,11 @@ impl Body<'_, '_> {
     /// Checks a count of arrivals that is a constant.
     fn arrivals(&mut self, inst: &Inst, operand: &Operand, value: ir::Operand) -> Lowering<()> {
         let counts = matches!(inst.op, Op::MbarInit | Op::MbarArrive);
+        let most = if inst.mods.flags.has(Flag::LayoutV1) { MAX_COUNT_V1 } else { MAX_COUNT };
         match value {
-            ir::Operand::Imm(count) if counts && !(1..=MAX_COUNT.into()).contains(&count) => {
+            ir::Operand::Imm(count) if counts && !(1..=most.into()).contains(&count) => {
                 let message = format!("a count of {count} arrivals");
-                let label = format!("1 to {MAX_COUNT} are possible");
+                let label = format!("1 to {most} are possible");
                 self.cx.error("ptx::constant-range", message, operand.span, label)
             }
             _ => Ok(()),
@@ -114,6 +165,7 @@ fn mbarrier_op(s: &Spelled) -> Inst {
     let mut inst = Inst::new(match () {
         () if s.has(Kind::MbarInit) => Op::MbarInit,
         () if s.has(Kind::MbarInval) => Op::MbarInval,
+        () if s.has(Kind::MbarCheck) => Op::MbarLayout,
         () if s.has(Kind::MbarTest) => Op::MbarTest,
         () if s.has(Kind::MbarTry) => Op::MbarTry,
         () if s.has(Kind::MbarArrive) => Op::MbarArrive,
@@ -131,6 +183,7 @@ fn mbarrier_op(s: &Spelled) -> Inst {
         (s.has(Kind::NoComplete), Flag::NoComplete),
         (s.word(Kind::MbarArrive) == Some("arrive_drop"), Flag::Drop),
         (s.has(Kind::Parity), Flag::Parity),
+        (s.word(Kind::MbarLayout) == Some("layout::v1"), Flag::LayoutV1),
         (copies, Flag::Copies),
         (copies && !s.has(Kind::NoIncrement), Flag::Counted),
     ] {

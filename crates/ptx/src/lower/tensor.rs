@@ -15,9 +15,9 @@ impl<'t> Body<'t, '_> {
         let tree = self.cx.tree;
         let (store, prefetch) = (s.has(Kind::BulkGroup), s.has(Kind::Prefetch));
         let load = !store && !prefetch;
-        let mode = s.word(Kind::TensorLoad).or(s.word(Kind::TensorStore)).unwrap_or("tile");
-        let tile = mode == "tile";
-        let offsets = !tile && !store;
+        let mode = tensor_mode(s);
+        let columns = !matches!(mode, TensorMode::Tile | TensorMode::Rows);
+        let offsets = columns && !store;
         let (multicast, hinted) = (s.has(Kind::Multicast), self.has_cache_policy(i));
         let least = 1 + usize::from(store) + 2 * usize::from(load);
         let count = least + [offsets, multicast, hinted].into_iter().filter(|b| *b).count();
@@ -26,18 +26,20 @@ impl<'t> Body<'t, '_> {
         let tensor = &all[usize::from(load)];
         let rank =
             s.word(Kind::TensorRank).map_or(1, |word| usize::from(word.as_bytes()[0] - b'0'));
-        let (map, at) = self.tensor_place(tensor, rank)?;
+        let rows = mode == TensorMode::Rows;
+        let (map, at) = self.tensor_place(tensor, if rows { 5 } else { rank })?;
         let mut inst = Inst::new(Op::TensorCopy);
         inst.mods.atom = ir_mods(s, Op::TensorCopy).atom;
         inst.mods.bulk = Some(if load { Bulk::Load } else { Bulk::Store });
-        inst.mods.tensor = Some(if tile { TensorMode::Tile } else { TensorMode::Im2col });
+        inst.mods.tensor = Some(mode);
         let mut rest = all[least..].iter();
         let mut places = Vec::new();
         for part in at {
             places.push(self.source(part, Type::B32, false)?);
         }
         if offsets && let Some(given) = rest.next() {
-            for part in self.listed(given, rank.saturating_sub(2))? {
+            let wide = mode != TensorMode::Im2col;
+            for part in self.listed(given, if wide { 2 } else { rank.saturating_sub(2) })? {
                 let offset = self.source(part, Type::B16, false)?;
                 places.push(self.word_of_half(offset));
             }
@@ -98,5 +100,23 @@ impl<'t> Body<'t, '_> {
         let message = format!("a vector of {count} is needed");
         let label = format!("{} given", parts.len());
         self.cx.error("ptx::vector", message, operand.span, label)
+    }
+}
+
+/// How a copy takes elements from the tensor.
+fn tensor_mode(s: &Spelled) -> TensorMode {
+    let kinds = [
+        Kind::TensorLoad,
+        Kind::TensorStore,
+        Kind::TensorGather,
+        Kind::TensorScatter,
+        Kind::TensorWide,
+    ];
+    match kinds.into_iter().find_map(|kind| s.word(kind)) {
+        Some("tile::gather4" | "tile::scatter4") => TensorMode::Rows,
+        Some("im2col" | "im2col_no_offs") => TensorMode::Im2col,
+        Some("im2col::w") => TensorMode::Im2colWide,
+        Some("im2col::w::128") => TensorMode::Im2colWide128,
+        _ => TensorMode::Tile,
     }
 }

@@ -245,6 +245,16 @@ kinds! {
     TestOrders "`.acquire` or `.relaxed`" { "acquire" "relaxed" }
     /// A barrier in memory is asked whether a phase has completed.
     MbarTest "`.test_wait`" { "test_wait" }
+    /// A barrier in memory is asked for its layout.
+    MbarCheck "`.check_layout`" { "check_layout" }
+    /// The layout of a barrier in memory.
+    MbarLayout "`.layout::v0` or `.layout::v1`" { "layout::v0" "layout::v1" }
+    /// The phase that completes with arrivals and bytes.
+    PrimaryPhase "`.phase_type::primary`" { "phase_type::primary" }
+    /// Which phase of a barrier in memory is meant.
+    PhaseType "`.phase_type::primary` or `.phase_type::conditional`" {
+        "phase_type::primary" "phase_type::conditional"
+    }
     /// Number of arrivals that a state waits for.
     MbarPending "`.pending_count`" { "pending_count" }
     /// The arrival does not complete the phase.
@@ -285,6 +295,12 @@ kinds! {
     Tensor "`.tensor`" { "tensor" }
     /// Dimensions of a tensor.
     TensorRank "`.1d` to `.5d`" { "1d" "2d" "3d" "4d" "5d" }
+    /// Four rows that a tensor copy reads.
+    TensorGather "`.tile::gather4`" { "tile::gather4" }
+    /// Four rows that a tensor copy writes.
+    TensorScatter "`.tile::scatter4`" { "tile::scatter4" }
+    /// Pixels along W that a tensor copy reads.
+    TensorWide "`.im2col::w` or `.im2col::w::128`" { "im2col::w" "im2col::w::128" }
     /// How a tensor copy reads the tensor.
     TensorLoad "`.tile` or `.im2col`" { "tile" "im2col" }
     /// How a tensor copy writes the tensor.
@@ -316,6 +332,10 @@ kinds! {
     BulkGroup "`.bulk_group`" { "bulk_group" }
     /// A copy to several CTAs.
     Multicast "`.multicast::cluster`" { "multicast::cluster" }
+    /// A copy without some bytes at its ends.
+    Trimmed "`.ignore_oob`" { "ignore_oob" }
+    /// A priority in the second level of caches.
+    FetchPriority "`.L2::evict_last` or `.L2::evict_normal`" { "L2::evict_last" "L2::evict_normal" }
     /// A copy of some bytes of each 16.
     ByteMask "`.cp_mask`" { "cp_mask" }
     /// A copy that combines.

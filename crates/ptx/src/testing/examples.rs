@@ -172,6 +172,9 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
                 () => (shared, shared),
             };
             let mut out = format!("{to}, {from}, %b32_1");
+            if s.has(Kind::Trimmed) {
+                out.push_str(", %b32_3, %b32_4");
+            }
             if !store {
                 out.push_str(", [%b32_2]");
             }
@@ -217,7 +220,11 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             });
         }
         // A barrier must be initialised before use, by an instruction of its own.
-        Target::Special(Special::Mbarrier) if form.args.contains(&Arg::A) => return None,
+        Target::Special(Special::Mbarrier)
+            if form.args.contains(&Arg::A) || form.args.contains(&Arg::Rest) =>
+        {
+            return None;
+        }
         Target::Special(Special::Video) => return Some(video(s, optional)),
         Target::Special(Special::Nop) => {
             return Some(match form.opcode {
@@ -300,7 +307,8 @@ fn tensor(s: &Spelled) -> String {
         let all: Vec<String> = (0..count).map(|i| format!("%{name}_{}", i % 3)).collect();
         format!("{{{}}}", all.join(", "))
     };
-    let at = format!("[%b64_0, {}]", numbered("b32", rank));
+    let rows = s.has(Kind::TensorGather) || s.has(Kind::TensorScatter);
+    let at = format!("[%b64_0, {}]", numbered("b32", if rows { 5 } else { rank }));
     let (store, prefetch) = (s.has(Kind::BulkGroup), s.has(Kind::Prefetch));
     let mut out = match () {
         () if store => format!("{at}, [%b32_0]"),
@@ -309,6 +317,9 @@ fn tensor(s: &Spelled) -> String {
     };
     if s.word(Kind::TensorLoad) == Some("im2col") {
         let _ = write!(out, ", {}", numbered("b16", rank - 2));
+    }
+    if s.has(Kind::TensorWide) {
+        let _ = write!(out, ", {}", numbered("b16", 2));
     }
     if s.has(Kind::Multicast) {
         out.push_str(", %b16_0");
@@ -342,6 +353,7 @@ fn sort_spaces(words: &mut [(&str, Option<Type>)]) {
         "L2" => 3,
         "global" => 3,
         "tile" | "im2col" | "im2col_no_offs" => 5,
+        "tile::gather4" | "tile::scatter4" | "im2col::w" | "im2col::w::128" => 5,
         "bulk_group" | "mbarrier::complete_tx::bytes" if tensor => 6,
         "multicast::cluster" if tensor => 7,
         _ => 4 + u32::from(ty.is_some()),

@@ -7,9 +7,15 @@
 //! In im2col mode the pixels of a column follow each other along W, then H, D and N, within the box
 //! of pixels that the corners leave; each is moved by the offsets that the instruction gives.
 //!
+//! In the modes `im2col::w` they follow each other along W, then N, within a box that has one pixel
+//! along H and D; what the instruction adds to the coordinate W is added to the corners, too.
+//!
+//! Packed elements with gaps take 16 bytes of shared memory for 16 elements, the data first; the
+//! gap is not written. Stores of elements of 6 bits take them from one byte each.
+//!
 //! What neither the driver's nor the PTX ISA's text settles: how far lines of an innermost
-//! dimension that is shorter than the span lie apart (here: the span), and the NaN of the fill
-//! (here the canonical one).
+//! dimension that is shorter than the span lie apart (here: the span), the NaN of the fill (here
+//! the canonical one), and whether a barrier counts the gaps of packed elements (here not).
 
 use super::{Fill, Interleave, MAX_RANK, Mode, TensorElement, TensorMap};
 
@@ -42,12 +48,11 @@ struct Line {
 }
 
 impl TensorMap {
-    /// Whether copies of such a map are moved here: not with interleaved channels, along W alone,
-    /// or of elements that are packed with gaps.
+    /// Whether copies of such a map are moved here: not with interleaved channels, as no text says
+    /// how far the slices of channels lie apart in global memory.
     #[must_use]
     pub fn is_movable(&self) -> bool {
-        let wide = matches!(self.mode, Mode::Im2colWide { .. });
-        self.interleave == Interleave::None && !wide && !self.element.is_padded()
+        self.interleave == Interleave::None
     }
 
     /// Elements along the innermost dimension of what is copied.
@@ -61,7 +66,8 @@ impl TensorMap {
 
     /// Bytes of a line in shared memory.
     fn pitch(&self) -> u64 {
-        let bytes = self.inner() * self.element.bits() / 8;
+        let bits = if self.element.is_padded() { 8 } else { self.element.bits() };
+        let bytes = self.inner() * bits / 8;
         if self.swizzle.span() > 16 { self.swizzle.span() } else { bytes }
     }
 
@@ -103,11 +109,25 @@ impl TensorMap {
             let parts = [(0, from, false), (from, to, true), (to, inner, false)];
             for (first, end, inside) in parts.into_iter().filter(|p| p.0 < p.1) {
                 let global = if inside { place(first) } else { None };
+                if self.element.is_padded() {
+                    self.spread(global, start, [first, end], &mut out);
+                    continue;
+                }
                 let bytes = [first * bits / 8, end * bits / 8];
                 self.split(global, start, bytes, &mut out);
             }
         }
         out
+    }
+
+    /// Adds elements of a line from one to another, of which 16 have 16 bytes of shared memory.
+    fn spread(&self, global: Option<u64>, line: u64, [from, to]: [u64; 2], out: &mut Vec<Run>) {
+        let bytes = 2 * self.element.bits();
+        out.extend((from / 16..to / 16).map(|group| Run {
+            global: global.map(|at| at.wrapping_add((group - from / 16) * bytes)),
+            shared: self.swizzle.place(line + 16 * group),
+            bytes,
+        }));
     }
 
     /// Adds the bytes of a line from one to another, in units that the swizzle leaves together.
@@ -148,7 +168,10 @@ impl TensorMap {
             (Coordinates::At(first, offsets), Mode::Im2col { lower, upper, pixels, .. }) => {
                 self.column(first, offsets, (&lower, &upper), pixels)
             }
-            (Coordinates::At(..), Mode::Im2colWide { .. }) => Vec::new(),
+            (Coordinates::At(first, offsets), Mode::Im2colWide { lower, upper, .. }) => {
+                let offset = offsets.get(1).copied().unwrap_or(0);
+                self.wide_column(first, offset, (lower, upper))
+            }
         }
     }
 
@@ -217,6 +240,35 @@ impl TensorMap {
             }
         }
         out
+    }
+
+    /// Pixels that a column has.
+    #[must_use]
+    pub fn pixels(&self) -> u32 {
+        match self.mode {
+            Mode::Tiled { .. } => 1,
+            Mode::Im2colWide { wide128: true, .. } => 128,
+            Mode::Im2col { pixels, .. } | Mode::Im2colWide { pixels, .. } => pixels,
+        }
+    }
+
+    /// The pixels along W, and then of the next images, H and D being the same.
+    fn wide_column(&self, first: &[i32], offset: u16, (lower, upper): (i32, i32)) -> Vec<Line> {
+        let coordinate = |d: usize| first.get(d).map_or(0, |&c| i64::from(c));
+        let mut at: [i64; MAX_RANK] = std::array::from_fn(coordinate);
+        let offset = i64::from(offset);
+        let (begin, image) = (i64::from(lower) + offset, self.rank as usize - 1);
+        let last = self.extents[1] as i64 - 1 + i64::from(upper) + offset;
+        at[1] += offset;
+        let next = |_| {
+            let line = Line { global: self.row(&at), first: coordinate(0) };
+            at[1] += i64::from(self.steps[1]);
+            if at[1] > last {
+                (at[1], at[image]) = (begin, at[image] + 1);
+            }
+            line
+        };
+        (0..self.pixels()).map(next).collect()
     }
 }
 

@@ -302,6 +302,9 @@ impl TensorMap {
             }
             Mode::Im2colWide { lower, upper, channels, pixels, wide128 } => {
                 self.check_corner(1, [lower, upper], [-32768, 32767])?;
+                if self.interleave != Interleave::None {
+                    return Err(TensorMapError::Interleave);
+                }
                 let spans = [TensorSwizzle::B64, TensorSwizzle::B128, TensorSwizzle::B128Atom32];
                 if !spans.contains(&self.swizzle) {
                     return Err(TensorMapError::Swizzle);

@@ -1,6 +1,6 @@
 //! Barriers in memory: phases against counters that are kept apart, and every misuse.
 
-use simt::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Misuse, pending_count};
+use simt::mbarrier::{Arrival, MAX_COUNT, MAX_COUNT_V1, Mbarrier, Misuse, pending_count};
 
 const PLAIN: Arrival = Arrival { drop: false, no_complete: false, counted: false };
 const DROP: Arrival = Arrival { drop: true, ..PLAIN };
@@ -24,7 +24,9 @@ fn phases_follow_the_counts() {
     for _ in 0..200 {
         let first = 1 + next(9);
         let mut model = Model { pending: first, expected: first, phase: 0 };
-        let mut barrier = Mbarrier::new(first).unwrap();
+        let v1 = next(2) != 0;
+        let new = if v1 { Mbarrier::new_v1 } else { Mbarrier::new };
+        let mut barrier = new(first).unwrap();
         for _ in 0..60 {
             if model.expected == 0 {
                 break;
@@ -47,6 +49,7 @@ fn phases_follow_the_counts() {
                 assert_eq!(barrier.has_completed_parity(parity), model.phase % 2 != parity);
             }
             assert_eq!(Mbarrier::load(barrier.word()), Ok(barrier));
+            assert_eq!(barrier.is_v1(), v1);
         }
     }
 }
@@ -63,6 +66,10 @@ fn misuse_is_told() {
     assert_eq!(two.arrive(1, OPEN).map(Mbarrier::pending), Ok(1));
     let full = Mbarrier::new(MAX_COUNT).unwrap();
     assert_eq!(full.arrive(1, COUNTED), Err(Misuse::Count(MAX_COUNT + 1)));
+    assert_eq!(Mbarrier::new_v1(MAX_COUNT_V1 + 1), Err(Misuse::CountV1(MAX_COUNT_V1 + 1)));
+    let full = Mbarrier::new_v1(MAX_COUNT_V1).unwrap();
+    assert_eq!(full.arrive(1, COUNTED), Err(Misuse::CountV1(MAX_COUNT_V1 + 1)));
+    assert_eq!(full.complete(16).map(Mbarrier::transactions), Ok(-16));
     let one = two.arrive(1, DROP).unwrap();
     assert_eq!((one.pending(), one.expected()), (1, 1));
     assert_eq!(two.has_completed(0), Err(Misuse::State));

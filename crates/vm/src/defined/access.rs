@@ -166,12 +166,15 @@ impl Definedness {
 
     /// A bulk copy makes its destination defined.
     pub(super) fn bulk<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &BulkOp) {
-        for src in [op.to, op.from, op.bytes].into_iter().chain(op.barrier).chain(op.mask) {
+        for src in op.sources() {
             self.decide(bits, at, src, Decides::Address);
         }
         for thread in at.threads() {
             let len = u64::from(at.value(op.bytes, thread) as u32);
             let to = at.value(op.to, thread).wrapping_add_signed(op.offset);
+            let ends = op.trimmed.map(|both| both.map(|src| at.value(src, thread) as u32));
+            let (left, len) = crate::bulk::trim(len, ends.unwrap_or_default());
+            let to = to.wrapping_add(left);
             let mask = op.mask.filter(|_| op.multicast).map(|mask| at.value(mask, thread));
             match (op.kind, mask) {
                 (Bulk::Store, _) => self.memory.define(to, len),

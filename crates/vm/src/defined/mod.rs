@@ -278,7 +278,7 @@ impl Definedness {
             Exec::Copy(op) => self.copy(bits, at, op),
             Exec::Mbarrier(op) => {
                 self.decide(bits, at, op.mem.addr, Decides::Address);
-                if op.kind == MbarrierKind::Init {
+                if matches!(op.kind, MbarrierKind::Init { .. }) {
                     for thread in at.threads() {
                         self.write(bits, at, &op.mem, thread, (0, &[0; 8], OriginId::UNWRITTEN));
                     }

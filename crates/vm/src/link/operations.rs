@@ -123,6 +123,7 @@ impl Frame<'_> {
             | Op::MbarArrive
             | Op::MbarExpect
             | Op::MbarComplete
+            | Op::MbarLayout
             | Op::MbarTest
             | Op::MbarTry => return self.mbarrier(inst).map(Exec::Mbarrier),
             Op::BulkCopy => return self.bulk(inst).map(Exec::Bulk),
@@ -192,7 +193,8 @@ impl Frame<'_> {
     fn mbarrier(&mut self, inst: &Inst) -> Linked<MbarrierOp> {
         let flags = inst.mods.flags;
         let kind = match inst.op {
-            Op::MbarInit => MbarrierKind::Init,
+            Op::MbarInit => MbarrierKind::Init { v1: flags.has(Flag::LayoutV1) },
+            Op::MbarLayout => MbarrierKind::Layout { v1: flags.has(Flag::LayoutV1) },
             Op::MbarInval => MbarrierKind::Inval,
             Op::MbarArrive => MbarrierKind::Arrive(Arrival {
                 drop: flags.has(Flag::Drop),
@@ -238,7 +240,12 @@ impl Frame<'_> {
             return Err(unsupported());
         }
         let at = 3 + usize::from(!store);
-        let mask = inst.operands.get(at).map(|_| self.operand(inst, at)).transpose()?;
+        let trimmed = match flags.has(Flag::Trimmed) {
+            true => Some([self.operand(inst, at)?, self.operand(inst, at + 1)?]),
+            false => None,
+        };
+        let mask = inst.operands.get(at).filter(|_| trimmed.is_none());
+        let mask = mask.map(|_| self.operand(inst, at)).transpose()?;
         Ok(BulkOp {
             kind,
             to: self.operand(inst, 0)?,
@@ -248,6 +255,7 @@ impl Frame<'_> {
             barrier: if store { None } else { Some(self.operand(inst, 3)?) },
             mask,
             multicast: flags.has(Flag::Multicast),
+            trimmed,
             combine,
         })
     }
@@ -260,8 +268,12 @@ impl Frame<'_> {
         let multicast = load && inst.mods.flags.has(Flag::Multicast);
         let end = inst.operands.len() - usize::from(multicast);
         let given = end.saturating_sub(3);
-        // A load in im2col mode has two offsets fewer than coordinates.
-        let rank = if load && mode == TensorMode::Im2col { (given + 2) / 2 } else { given };
+        let rank = match mode {
+            // A load in im2col mode has two offsets fewer than coordinates, along W two offsets.
+            TensorMode::Im2col if load => (given + 2) / 2,
+            TensorMode::Im2colWide | TensorMode::Im2colWide128 => given.saturating_sub(2),
+            _ => given,
+        };
         if !(1..=5).contains(&rank) {
             return Err(unsupported());
         }

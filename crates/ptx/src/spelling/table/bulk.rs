@@ -51,6 +51,17 @@ pub(super) static ROWS: &[Form] = &[
         .hints()
         .since(8, 6, 90),
     special("cp", Special::Bulk, &[Rest])
+        .need(&[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::CtaShared,
+            Kind::GlobalSpace,
+            Kind::Transactions,
+            Kind::Trimmed,
+        ])
+        .hints()
+        .since(9, 2, 90),
+    special("cp", Special::Bulk, &[Rest])
         .need(&[Kind::Async, Kind::Bulk, Kind::ClusterShared, Kind::CtaShared, Kind::Transactions])
         .since(8, 0, 90),
     special("cp", Special::Bulk, &[Rest])

@@ -1,6 +1,6 @@
 //! Barriers in memory of devices since sm_80.
 
-use super::Arg::{A, D, Ds, O, S};
+use super::Arg::{A, D, Ds, O, Rest, S};
 use super::Val::{P, T};
 use super::sets::special;
 use super::{Arg, Form, Special, Val};
@@ -23,6 +23,9 @@ const TEST: &[Arg] = &[D(P), A, S(T)];
 const TEST_PARITY: &[Arg] = &[D(P), A, S(Val::B32)];
 const TRY: &[Arg] = &[D(P), A, S(T), O(Val::B32)];
 const TRY_PARITY: &[Arg] = &[D(P), A, S(Val::B32), O(Val::B32)];
+
+/// Whether the phase has completed, and perhaps `|` whether operations have reported, and what.
+const PHASE: &[Arg] = &[Rest];
 
 pub(super) static ROWS: &[Form] = &[
     mbarrier(&[A, S(Val::B32)], &[Kind::MbarInit]).since(7, 0, 80),
@@ -64,6 +67,27 @@ pub(super) static ROWS: &[Form] = &[
     mbarrier(TRY_PARITY, &[Kind::MbarTry, Kind::Parity]).since(7, 8, 90),
     mbarrier(TRY_PARITY, &[Kind::MbarTry, Kind::Parity, Kind::TestOrders, Kind::MbarScope])
         .since(8, 0, 90),
+    // Layouts, phases and reports.
+    mbarrier(&[A, S(Val::B32)], &[Kind::MbarInit, Kind::MbarLayout]).since(9, 3, 90),
+    mbarrier(&[D(P), A], &[Kind::MbarCheck, Kind::MbarLayout]).since(9, 3, 90),
+    mbarrier(PHASE, &[Kind::MbarTest, Kind::PrimaryPhase]).since(9, 3, 90),
+    mbarrier(PHASE, &[Kind::MbarTest, Kind::PrimaryPhase, Kind::TestOrders, Kind::MbarScope])
+        .since(9, 3, 90),
+    mbarrier(PHASE, &[Kind::MbarTest, Kind::Parity, Kind::PhaseType]).since(9, 3, 90),
+    mbarrier(
+        PHASE,
+        &[Kind::MbarTest, Kind::Parity, Kind::PhaseType, Kind::TestOrders, Kind::MbarScope],
+    )
+    .since(9, 3, 90),
+    mbarrier(PHASE, &[Kind::MbarTry, Kind::PrimaryPhase]).since(9, 3, 90),
+    mbarrier(PHASE, &[Kind::MbarTry, Kind::PrimaryPhase, Kind::TestOrders, Kind::MbarScope])
+        .since(9, 3, 90),
+    mbarrier(PHASE, &[Kind::MbarTry, Kind::Parity, Kind::PhaseType]).since(9, 3, 90),
+    mbarrier(
+        PHASE,
+        &[Kind::MbarTry, Kind::Parity, Kind::PhaseType, Kind::TestOrders, Kind::MbarScope],
+    )
+    .since(9, 3, 90),
     special("mbarrier", Special::Mbarrier, &[D(Val::B32), S(T)])
         .ty(&[B64])
         .need(&[Kind::MbarPending])

@@ -101,6 +101,9 @@ pub(super) static ROWS: &[Form] = &[
         .hints()
         .rule(global_or_local, "`.global`, `.local`, or no space")
         .since(2, 0, 20),
+    special("prefetch", Special::Nop, &[Rest])
+        .need(&[Kind::GlobalSpace, Kind::FetchPriority])
+        .since(7, 4, 80),
     special("prefetchu", Special::Nop, &[Rest])
         .need(&[Kind::CacheLevel])
         .rule(first_level, "`.L1`")

@@ -94,10 +94,15 @@ pub(super) fn reducible_in_memory(s: &Spelled) -> bool {
 
 /// Dimensions that a tensor copy may have, and the operation of one that combines.
 pub(super) fn tensor_rank(s: &Spelled) -> bool {
-    let mode = s.word(Kind::TensorLoad).or(s.word(Kind::TensorStore));
+    let kinds = [Kind::TensorLoad, Kind::TensorStore, Kind::TensorWide];
+    let mode = kinds.into_iter().find_map(|kind| s.word(kind));
+    let rows = s.has(Kind::TensorGather) || s.has(Kind::TensorScatter);
+    if rows && s.word(Kind::TensorRank) != Some("2d") {
+        return false;
+    }
     let flat = matches!(s.word(Kind::TensorRank), Some("1d" | "2d"));
     let combines = !matches!(s.word(Kind::Ir(IrKind::AtomOp)), Some("exch" | "cas"));
-    combines && !(flat && matches!(mode, Some("im2col" | "im2col_no_offs")))
+    combines && !(flat && mode.is_some_and(|mode| mode.starts_with("im2col")))
 }
 
 /// The type of a field of a tensor map.

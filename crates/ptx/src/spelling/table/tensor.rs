@@ -8,7 +8,48 @@ use super::sets::{BITS32, special};
 use super::{Form, Special};
 use crate::spelling::Kind;
 
-const RANK_TEXT: &str = "three dimensions at least in im2col mode";
+const RANK_TEXT: &str = "three dimensions at least in im2col modes, two of which rows are taken";
+
+/// Tensor copies of devices since sm_100.
+const fn newer(needs: &'static [Kind]) -> Form {
+    special("cp", Special::Tensor, &[Rest])
+        .need(needs)
+        .hints()
+        .rule(tensor_rank, RANK_TEXT)
+        .since(8, 6, 100)
+}
+
+/// The words of a load into a space in a mode.
+macro_rules! load {
+    ($to:ident, $mode:ident) => {
+        &[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::$to,
+            Kind::GlobalSpace,
+            Kind::$mode,
+            Kind::Transactions,
+        ]
+    };
+}
+
+/// The words of a fetch in a mode.
+macro_rules! fetch {
+    ($mode:ident) => {
+        &[
+            Kind::Async,
+            Kind::Bulk,
+            Kind::Prefetch,
+            Kind::Tensor,
+            Kind::TensorRank,
+            Kind::SecondLevel,
+            Kind::GlobalSpace,
+            Kind::$mode,
+        ]
+    };
+}
 
 pub(super) static ROWS: &[Form] = &[
     special("cp", Special::Tensor, &[Rest])
@@ -83,6 +124,34 @@ pub(super) static ROWS: &[Form] = &[
         .hints()
         .rule(tensor_rank, RANK_TEXT)
         .since(8, 0, 90),
+    newer(load!(ClusterShared, TensorGather)).opt(&[Kind::Multicast]),
+    newer(load!(ClusterShared, TensorWide)).opt(&[Kind::Multicast]),
+    newer(load!(CtaShared, TensorGather)),
+    newer(load!(CtaShared, TensorWide)),
+    newer(fetch!(TensorGather)),
+    newer(fetch!(TensorWide)),
+    newer(&[
+        Kind::Async,
+        Kind::Bulk,
+        Kind::Tensor,
+        Kind::TensorRank,
+        Kind::GlobalSpace,
+        Kind::CtaShared,
+        Kind::TensorScatter,
+        Kind::BulkGroup,
+    ]),
+    newer(&[
+        Kind::Reduce,
+        Kind::Async,
+        Kind::Bulk,
+        Kind::Tensor,
+        Kind::TensorRank,
+        Kind::GlobalSpace,
+        Kind::CtaShared,
+        Kind::TensorScatter,
+        Kind::BulkGroup,
+        Kind::Ir(IrKind::AtomOp),
+    ]),
     // Tensor maps.
     special("tensormap", Special::ReplaceField, &[Rest])
         .ty(BITS32)

@@ -250,7 +250,7 @@ fn barriers_in_memory_count_arrivals_down_by_phase() {
     let lines = "%at = mulwide.u32 %tid, 8
 %gen = mov.u64 @s
 %at = add.u64 %at, %gen
-mbarinit.shared [%at], 3
+mbarinit.shared.layout_v1 [%at], 3
 %first = mbararrive.shared [%at], 2
 %second = mbararrive.shared [%at], 1
 %n = mbarpending %first
@@ -265,9 +265,13 @@ mbarinit.shared [%at], 3
 @%p %y = add.u64 %y, 2
 %p = mbartest.shared.parity [%at], 0
 @%p %y = add.u64 %y, 4
+%p = mbarlayout.shared.layout_v1 [%at]
+@%p %y = add.u64 %y, 8
+%p = mbarlayout.shared [%at]
+@%p %y = add.u64 %y, 16
 mbarinval.shared [%at]";
     let declarations = "reg %at, %gen, %first, %second, %third: b64\nreg %n: b32\nreg %p: pred";
     let out = run("shared @s size 320 align 8", declarations, lines);
     // Three arrivals pend, then one; the first phase has completed, that of the third has not.
-    assert!(out.results.iter().all(|r| *r == [0x31, 1 + 4]), "{:x?}", out.results[0]);
+    assert!(out.results.iter().all(|r| *r == [0x31, 1 + 4 + 8]), "{:x?}", out.results[0]);
 }
