@@ -1,17 +1,18 @@
 """Which of the instructions that CCCL's `cuda::ptx` wrappers emit does the front end take, by family?
 
 Every inline assembly statement of the wrappers' headers becomes one PTX file: operands are registers of the type of
-their constraint, and constants are 16. `simtlab check` decides.
+their constraint, and constants are 16. `simtlab check` decides. With --ptxas, forms that it does not take for the target
+are left out.
 
-    python3 forms.py INCLUDE SIMTLAB [--list FAMILY]
+    python3 forms.py INCLUDE SIMTLAB [--list FAMILY] [--target TARGET] [--ptxas PTXAS]
 """
 
+import argparse
 import concurrent.futures
 import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
 ASM = re.compile(r'asm(?:\s+volatile)?\s*\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+):(.*?)\)\s*;', re.S)
@@ -31,7 +32,7 @@ def statements(include):
             yield path.stem, text, OPERAND.findall(found[2])
 
 
-def file(text, constraints):
+def file(text, constraints, target):
     """A kernel with one statement."""
     def operand(found):
         kind = constraints[int(found[1])]
@@ -39,10 +40,10 @@ def file(text, constraints):
 
     body = re.sub(r"%%", "%", re.sub(r"%(\d+)", operand, text))
     registers = "\n".join(f".reg .{ty} {name}<{len(constraints) + 1}>;" for ty, name in REGISTERS.values())
-    return f".version 9.3\n.target {target(text)}\n.address_size 64\n.visible .entry k() {{\n{registers}\n{body}\nret;\n}}\n"
+    return f".version 9.3\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{registers}\n{body}\nret;\n}}\n"
 
 
-def target(text):
+def newest(text):
     return "sm_103a" if "tcgen05" in text else "sm_100a"
 
 
@@ -59,30 +60,44 @@ def family(text):
     return words[0]
 
 
-def main():
-    include, simtlab = sys.argv[1:3]
-    listed = sys.argv[4] if len(sys.argv) > 4 else None
-    seen, work = set(), []
+def works(include):
+    """The statements, each once."""
+    seen = set()
     for header, text, constraints in statements(include):
         if (text, tuple(constraints)) not in seen:
             seen.add((text, tuple(constraints)))
-            work.append((header, text, constraints))
+            yield header, text, constraints
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("include")
+    parser.add_argument("simtlab")
+    parser.add_argument("--list")
+    parser.add_argument("--target")
+    parser.add_argument("--ptxas")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         def check(job):
             number, (header, text, constraints) = job
+            target = options.target or newest(text)
             path = pathlib.Path(folder) / f"{number}.ptx"
-            path.write_text(file(text, constraints))
-            done = subprocess.run([simtlab, "check", str(path)], capture_output=True, text=True)
+            path.write_text(file(text, constraints, target))
+            if options.ptxas:
+                command = [options.ptxas, "-arch", target, "-o", os.devnull, str(path)]
+                if subprocess.run(command, capture_output=True).returncode:
+                    return None
+            done = subprocess.run([options.simtlab, "check", str(path)], capture_output=True, text=True)
             return header, text, done.returncode == 0, (done.stdout + done.stderr).strip().split("\n")[0]
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = list(pool.map(check, enumerate(work)))
+            results = [found for found in pool.map(check, enumerate(works(options.include))) if found]
     families = {}
     for header, text, taken, why in results:
         name = family(text)
         total, ours = families.get(name, (0, 0))
         families[name] = (total + 1, ours + taken)
-        if listed in (name, "all") and not taken:
+        if options.list in (name, "all") and not taken:
             print(f"{header}: {' '.join(text.split())[:150]}  -- {why}")
     print(f"{'family':<28}{'forms':>7}{'taken':>7}")
     for name, (total, taken) in sorted(families.items(), key=lambda item: -item[1][0]):

@@ -1,7 +1,6 @@
 """Mutations of the tutorials' kernels: mutants.py CHECKOUT [--only TEXT] [--share S] [--list FILE].
 
-A mutant is a kernel's PTX with one place of its protocol changed: a fence, wait, barrier or arrival dropped, a parity flipped, a count
-changed by one, a wait that leaves one group more. It runs under checks, with asynchronous steps done late, in a process of its own.
+A mutant is a kernel's PTX with one place of its protocol changed (`mutations.py`). It runs under checks, with asynchronous steps done late, in a process of its own.
 It is found if a check finds something, if it hangs or faults, or if its result is wrong; each in this order.
 """
 
@@ -15,76 +14,11 @@ import time
 from collections import Counter, defaultdict
 
 import tutorials
+from mutations import mutants
 from simtlab_clients.journal import Journal
 
 #: Seconds after which a mutant is stopped.
 LIMIT = 120
-
-WAIT = re.compile(r"mbarrier\.try_wait\.parity[\w:.]*\s+([%\w]+), *\[[^\]]*\], *(%?\w+);")
-
-
-def dropped(pattern):
-    """Mutations that leave out an instruction with its guard."""
-
-    def mutate(text):
-        for found in re.finditer(r"(?:@!?%\w+\s+)?" + pattern, text):
-            yield found.start(), text[:found.start()] + text[found.end():]
-
-    return mutate
-
-
-def changed(pattern, change):
-    """Mutations that write something else for what a pattern matches."""
-
-    def mutate(text):
-        for found in re.finditer(pattern, text):
-            for new in change(found):
-                yield found.start(), text[:found.start()] + new + text[found.end():]
-
-    return mutate
-
-
-def other_parity(found):
-    register = "parity_of_mutant"
-    wait = found[0].replace(f"{found[2]};", f"{register};")
-    yield f".reg .b32 {register}; xor.b32 {register}, {found[2]}, 1; {wait}" if found[2].startswith("%") else found[0].replace(
-        f" {found[2]};", f" {1 - int(found[2], 0)};")
-
-
-def other_number(step):
-    def change(found):
-        number = int(found[2], 0)
-        for new in (number - step, number + step):
-            if new > 0:
-                yield f"{found[1]}{new}{found[3]}"
-
-    return change
-
-
-CLASSES = {
-    "proxy fence dropped": dropped(r"fence\.proxy\.async[\w:.]*;"),
-    "fence of initialisation dropped": dropped(r"fence\.mbarrier_init[\w:.]*;"),
-    "register fence dropped": dropped(r"wgmma\.fence[\w:.]*;"),
-    "wait for products dropped": dropped(r"wgmma\.wait_group[\w:.]*\s+\d+;"),
-    "wait for products leaves one more": changed(
-        r"(wgmma\.wait_group[\w:.]*\s+)(\d+)(;)", lambda found: [f"{found[1]}{int(found[2]) + 1}{found[3]}"]),
-    "wait for copies dropped": dropped(r"cp\.async\.bulk\.wait_group[\w:.]*\s+\d+;"),
-    "wait for a phase dropped": changed(WAIT, lambda found: [f"setp.eq.u32 {found[1]}, 0, 0;"]),
-    "parity flipped": changed(WAIT, other_parity),
-    "barrier dropped": dropped(r"(?:bar\.sync|barrier\.sync)[\w:.]*\s[^;]*;"),
-    "barrier of the cluster dropped": dropped(r"barrier\.cluster\.(?:arrive|wait)[\w:.]*;"),
-    "arrival dropped": dropped(r"mbarrier\.arrive\.(?!expect_tx)[\w:.]*\s[^;]*;"),
-    "count of arrivals changed": changed(r"(mbarrier\.init[\w:.]*\s+\[[^\]]*\], *)(\d+)(;)", other_number(1)),
-    "bytes of transactions changed": changed(r"(mbarrier\.arrive\.expect_tx[\w:.]*\s[^;]*, *)(\d+)(;)", other_number(16)),
-}
-
-
-def mutants(text):
-    """All mutants of a kernel: class, line, text."""
-    for name, mutate in CLASSES.items():
-        for at, mutant in mutate(text):
-            yield name, text.count("\n", 0, at) + 1, mutant
-
 
 def in_process(work, limit=LIMIT):
     """Does work in a process of its own, with a journal of its own: the events, and what it wrote."""

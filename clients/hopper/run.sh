@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# Kernels for Hopper that public tools compile, on the virtual device: run.sh [tutorials|consan|mutants] [ARGUMENT...]
+# Kernels for Hopper that public tools compile, on the virtual device: run.sh [tutorials|consan|mutants|bundled] [ARGUMENT...]
 #   tutorials   kernels of Triton's tutorials against NumPy, early, and late under checks (the default)
 #   consan      the published tests of Triton's concurrency sanitizer under our checks
 #   mutants     mutations of the tutorials' kernels under our checks
+#   bundled     mutations of kernels/wgmma_gemm, cluster_reduce and multicast_copy, and these in 100 random orders; needs nothing else
 # Environment: TRITON_SOURCE, a checkout of triton-lang/triton of summer 2026 or later.
 source "$(dirname "$0")/../common.sh"
 build
+if [ "${1:-}" = bundled ]; then
+  shift
+  exec "${SIMTLAB_PYTHON:-python3}" "$here/clients/hopper/bundled.py" "$built/simtlab" "$here/kernels" "$@"
+fi
 venv hopper triton==3.9.* numpy ml_dtypes pytest
 echo "triton $(version_of triton)"
 checkout=${TRITON_SOURCE:?a checkout of triton-lang/triton}
