@@ -59,6 +59,65 @@ structs! {
         Depth: u64,
     }
 
+    /// An array of one or two dimensions.
+    CUDA_ARRAY_DESCRIPTOR {
+        Width: u64,
+        Height: u64,
+        Format: i32,
+        NumChannels: u32,
+    }
+
+    /// An array of any dimensions.
+    CUDA_ARRAY3D_DESCRIPTOR {
+        Width: u64,
+        Height: u64,
+        Depth: u64,
+        Format: i32,
+        NumChannels: u32,
+        Flags: u32,
+    }
+
+    /// The memory that an array needs.
+    CUDA_ARRAY_MEMORY_REQUIREMENTS {
+        size: u64,
+        alignment: u64,
+        reserved: [u32; 4],
+    }
+
+    /// What a texture or surface is of. The union behind the type is one of the structures below.
+    CUDA_RESOURCE_DESC {
+        resType: i32,
+        _res: [u64; 16],
+        flags: u32,
+    }
+
+    /// How a texture is sampled. Floats are bits.
+    CUDA_TEXTURE_DESC {
+        addressMode: [i32; 3],
+        filterMode: i32,
+        flags: u32,
+        maxAnisotropy: u32,
+        mipmapFilterMode: i32,
+        mipmapLevelBias: u32,
+        minMipmapLevelClamp: u32,
+        maxMipmapLevelClamp: u32,
+        borderColor: [u32; 4],
+        reserved: [i32; 12],
+    }
+
+    /// The part of an array that a texture sees, and the format in which.
+    CUDA_RESOURCE_VIEW_DESC {
+        format: i32,
+        width: u64,
+        height: u64,
+        depth: u64,
+        firstMipmapLevel: u32,
+        lastMipmapLevel: u32,
+        firstLayer: u32,
+        lastLayer: u32,
+        reserved: [u32; 16],
+    }
+
     /// A kernel launch in a graph, in the first version of the structure.
     CUDA_KERNEL_NODE_PARAMS_v1 {
         func: u64,

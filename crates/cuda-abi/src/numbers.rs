@@ -299,6 +299,106 @@ numbers! {
         UNIFIED = 4,
     }
 
+    /// The type of an array's channels.
+    CUarray_format "CU_AD_FORMAT_" {
+        UNSIGNED_INT8 = 1,
+        UNSIGNED_INT16 = 2,
+        UNSIGNED_INT32 = 3,
+        SIGNED_INT8 = 8,
+        SIGNED_INT16 = 9,
+        SIGNED_INT32 = 10,
+        HALF = 16,
+        FLOAT = 32,
+        UNORM_INT8X1 = 192,
+        UNORM_INT8X2 = 193,
+        UNORM_INT8X4 = 194,
+        UNORM_INT16X1 = 195,
+        UNORM_INT16X2 = 196,
+        UNORM_INT16X4 = 197,
+        SNORM_INT8X1 = 198,
+        SNORM_INT8X2 = 199,
+        SNORM_INT8X4 = 200,
+        SNORM_INT16X1 = 201,
+        SNORM_INT16X2 = 202,
+        SNORM_INT16X4 = 203,
+    }
+
+    /// A flag of an array.
+    CUDA_ARRAY3D_flags "CUDA_ARRAY3D_" {
+        LAYERED = 1,
+        SURFACE_LDST = 2,
+        CUBEMAP = 4,
+        TEXTURE_GATHER = 8,
+        DEPTH_TEXTURE = 16,
+        COLOR_ATTACHMENT = 32,
+    }
+
+    /// What a texture or surface is of.
+    CUresourcetype "CU_RESOURCE_TYPE_" {
+        ARRAY = 0,
+        MIPMAPPED_ARRAY = 1,
+        LINEAR = 2,
+        PITCH2D = 3,
+    }
+
+    /// A flag of a texture.
+    CUtexture_flags "CU_TRSF_" {
+        READ_AS_INTEGER = 1,
+        NORMALIZED_COORDINATES = 2,
+        SRGB = 16,
+        DISABLE_TRILINEAR_OPTIMIZATION = 32,
+        SEAMLESS_CUBEMAP = 64,
+    }
+
+    /// The format in which a texture sees an array. The block-compressed ones are not listed.
+    CUresourceViewFormat "CU_RES_VIEW_FORMAT_" {
+        NONE = 0,
+        UINT_1X8 = 1,
+        UINT_2X8 = 2,
+        UINT_4X8 = 3,
+        SINT_1X8 = 4,
+        SINT_2X8 = 5,
+        SINT_4X8 = 6,
+        UINT_1X16 = 7,
+        UINT_2X16 = 8,
+        UINT_4X16 = 9,
+        SINT_1X16 = 10,
+        SINT_2X16 = 11,
+        SINT_4X16 = 12,
+        UINT_1X32 = 13,
+        UINT_2X32 = 14,
+        UINT_4X32 = 15,
+        SINT_1X32 = 16,
+        SINT_2X32 = 17,
+        SINT_4X32 = 18,
+        FLOAT_1X16 = 19,
+        FLOAT_2X16 = 20,
+        FLOAT_4X16 = 21,
+        FLOAT_1X32 = 22,
+        FLOAT_2X32 = 23,
+        FLOAT_4X32 = 24,
+    }
+
+    /// The kind of a channel.
+    cudaChannelFormatKind "cudaChannelFormatKind" {
+        Signed = 0,
+        Unsigned = 1,
+        Float = 2,
+        None = 3,
+        UnsignedNormalized8X1 = 5,
+        UnsignedNormalized8X2 = 6,
+        UnsignedNormalized8X4 = 7,
+        UnsignedNormalized16X1 = 8,
+        UnsignedNormalized16X2 = 9,
+        UnsignedNormalized16X4 = 10,
+        SignedNormalized8X1 = 11,
+        SignedNormalized8X2 = 12,
+        SignedNormalized8X4 = 13,
+        SignedNormalized16X1 = 14,
+        SignedNormalized16X2 = 15,
+        SignedNormalized16X4 = 16,
+    }
+
     /// The streams that may access managed memory.
     CUmemAttach_flags "CU_MEM_ATTACH_" {
         GLOBAL = 1,

@@ -110,6 +110,41 @@ structs! {
         f: i32,
     }
 
+    /// What a texture or surface is of: the union behind the type. Version 13 appends to it.
+    cudaResourceDesc = "struct cudaResourceDesc": Prefix {
+        resType: i32,
+        _res: [u64; 7],
+    }
+
+    /// How a texture is sampled. Floats are bits.
+    cudaTextureDesc = "struct cudaTextureDesc" {
+        addressMode: [i32; 3],
+        filterMode: i32,
+        readMode: i32,
+        sRGB: i32,
+        borderColor: [u32; 4],
+        normalizedCoords: i32,
+        maxAnisotropy: u32,
+        mipmapFilterMode: i32,
+        mipmapLevelBias: u32,
+        minMipmapLevelClamp: u32,
+        maxMipmapLevelClamp: u32,
+        disableTrilinearOptimization: i32,
+        seamlessCubemap: i32,
+    }
+
+    /// The part of an array that a texture sees. Version 13 appends to it.
+    cudaResourceViewDesc = "struct cudaResourceViewDesc": Prefix {
+        format: i32,
+        width: usize,
+        height: usize,
+        depth: usize,
+        firstMipmapLevel: u32,
+        lastMipmapLevel: u32,
+        firstLayer: u32,
+        lastLayer: u32,
+    }
+
     /// The properties of a device, before version 13. Before version 12, the structure ended with
     /// `reservedSharedMemPerBlock`.
     cudaDeviceProp_v12 = "struct cudaDeviceProp": Before13 {

@@ -69,6 +69,8 @@ statuses! {
         "invalid device symbol"
     17 INVALID_DEVICE_POINTER - "cudaErrorInvalidDevicePointer"
         "invalid device pointer"
+    20 INVALID_CHANNEL_DESCRIPTOR - "cudaErrorInvalidChannelDescriptor"
+        "invalid channel descriptor"
     21 INVALID_MEMCPY_DIRECTION - "cudaErrorInvalidMemcpyDirection"
         "invalid copy direction for memcpy"
     34 STUB_LIBRARY "CUDA_ERROR_STUB_LIBRARY" "cudaErrorStubLibrary"

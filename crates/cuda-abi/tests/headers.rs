@@ -116,14 +116,14 @@ const HOST_DEFINES: &str = "\
 /// they know.
 fn measure(folder: &Path) -> (i32, String) {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let text = ["cuda.h", "driver_types.h", "vector_types.h"].map(read).concat();
+    let text = ["cuda.h", "driver_types.h", "texture_types.h", "vector_types.h"].map(read).concat();
     let version = text.split("#define CUDA_VERSION ").nth(1).unwrap();
     let version: i32 = version.split_whitespace().next().unwrap().parse().unwrap();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names: BTreeSet<&str> = text.split(|c| !is_name(c)).collect();
     let mut program = String::from(
         "#include <stddef.h>\n#include <stdio.h>\n#include <cuda.h>\n#include <driver_types.h>\n\
-         #include <vector_types.h>\nint main(void) {\n",
+         #include <texture_types.h>\n#include <vector_types.h>\nint main(void) {\n",
     );
     for (expression, _, needed) in table(version) {
         if needed.iter().all(|name| names.contains(name)) {

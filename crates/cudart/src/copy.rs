@@ -6,6 +6,7 @@ use cuda_abi::{
     cudaMemcpy3DParms, cudaMemcpyKind, cudaPitchedPtr,
 };
 
+use crate::array::bytes_of;
 use crate::driver::{
     cuMemcpy2DAsync_v2, cuMemcpy3DAsync_v2, cuMemcpyAsync, cuMemcpyDtoDAsync_v2,
     cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2, cuMemsetD2D8Async, cuMemsetD8Async,
@@ -14,7 +15,7 @@ use crate::registry::variable;
 use crate::state::context;
 
 /// Returns the direction of a copy.
-fn direction(kind: i32) -> Outcome<cudaMemcpyKind> {
+pub(crate) fn direction(kind: i32) -> Outcome<cudaMemcpyKind> {
     cudaMemcpyKind::of(kind).map_err(|_| Status::INVALID_MEMCPY_DIRECTION)
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn peer(to: u64, there: i32, from: u64, here: i32, len: usize, stream
 }
 
 /// Returns the memory types of destination and source.
-fn types(kind: i32) -> Outcome<(u32, u32)> {
+pub(crate) fn types(kind: i32) -> Outcome<(u32, u32)> {
     const HOST: u32 = CUmemorytype::HOST as u32;
     const DEVICE: u32 = CUmemorytype::DEVICE as u32;
     const UNIFIED: u32 = CUmemorytype::UNIFIED as u32;
@@ -106,13 +107,32 @@ pub(crate) fn of_line(to: u64, from: u64, len: usize, kind: i32) -> Outcome<CUDA
 /// Creates the driver's structure for a copy that the runtime's describes.
 pub(crate) fn of_layers(params: Ptr) -> Outcome<CUDA_MEMCPY3D> {
     let p = get::<cudaMemcpy3DParms>(params)?;
-    if p.srcArray != 0 || p.dstArray != 0 {
-        crate::driver::note_unsupported(c"cudaMemcpy3D of arrays");
-        return Err(Status::NOT_SUPPORTED);
+    let (mut to_type, mut from_type) = types(p.kind)?;
+    // Positions in arrays count elements, and so does the width of a copy with an array.
+    let (mut to_element, mut from_element) = (1, 1);
+    if p.srcArray != 0 {
+        from_element = bytes_of(p.srcArray)?;
+        from_type = CUmemorytype::ARRAY as u32;
     }
-    let (to_type, from_type) = types(p.kind)?;
+    if p.dstArray != 0 {
+        to_element = bytes_of(p.dstArray)?;
+        to_type = CUmemorytype::ARRAY as u32;
+    }
+    let both = p.srcArray != 0 && p.dstArray != 0;
+    let twice = |array: u64, at: u64| array != 0 && at != 0;
+    if both && to_element != from_element
+        || twice(p.srcArray, p.srcPtr.ptr)
+        || twice(p.dstArray, p.dstPtr.ptr)
+    {
+        return Err(Status::INVALID_VALUE);
+    }
+    let scaled = |count: usize, element: u64| {
+        (count as u64).checked_mul(element).ok_or(Status::INVALID_VALUE)
+    };
     Ok(CUDA_MEMCPY3D {
-        srcXInBytes: p.srcPos.x as u64,
+        srcXInBytes: scaled(p.srcPos.x, from_element)?,
+        srcArray: p.srcArray,
+        dstArray: p.dstArray,
         srcY: p.srcPos.y as u64,
         srcZ: p.srcPos.z as u64,
         srcMemoryType: from_type,
@@ -120,7 +140,7 @@ pub(crate) fn of_layers(params: Ptr) -> Outcome<CUDA_MEMCPY3D> {
         srcDevice: p.srcPtr.ptr,
         srcPitch: p.srcPtr.pitch as u64,
         srcHeight: p.srcPtr.ysize as u64,
-        dstXInBytes: p.dstPos.x as u64,
+        dstXInBytes: scaled(p.dstPos.x, to_element)?,
         dstY: p.dstPos.y as u64,
         dstZ: p.dstPos.z as u64,
         dstMemoryType: to_type,
@@ -128,7 +148,7 @@ pub(crate) fn of_layers(params: Ptr) -> Outcome<CUDA_MEMCPY3D> {
         dstDevice: p.dstPtr.ptr,
         dstPitch: p.dstPtr.pitch as u64,
         dstHeight: p.dstPtr.ysize as u64,
-        WidthInBytes: p.extent.width as u64,
+        WidthInBytes: scaled(p.extent.width, to_element.max(from_element))?,
         Height: p.extent.height as u64,
         Depth: p.extent.depth as u64,
         ..CUDA_MEMCPY3D::zeroed()

@@ -229,6 +229,26 @@ driver! {
     cuMemcpyHtoDAsync_v2(to: u64, from: Ptr, len: usize, stream: u64);
     cuMemcpyDtoHAsync_v2(to: Ptr, from: u64, len: usize, stream: u64);
     cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: u64);
+    cuArray3DCreate_v2(out: Ptr, description: Ptr);
+    cuArray3DGetDescriptor_v2(out: Ptr, array: u64);
+    cuArrayDestroy(array: u64);
+    cuArrayGetMemoryRequirements(out: Ptr, array: u64, device: i32);
+    cuMipmappedArrayCreate(out: Ptr, description: Ptr, levels: u32);
+    cuMipmappedArrayGetLevel(out: Ptr, array: u64, level: u32);
+    cuMipmappedArrayDestroy(array: u64);
+    cuMipmappedArrayGetMemoryRequirements(out: Ptr, array: u64, device: i32);
+    cuTexObjectCreate(out: Ptr, resource: Ptr, texture: Ptr, view: Ptr);
+    cuTexObjectDestroy(object: u64);
+    cuTexObjectGetResourceDesc(out: Ptr, object: u64);
+    cuTexObjectGetTextureDesc(out: Ptr, object: u64);
+    cuTexObjectGetResourceViewDesc(out: Ptr, object: u64);
+    cuSurfObjectCreate(out: Ptr, resource: Ptr);
+    cuSurfObjectDestroy(object: u64);
+    cuSurfObjectGetResourceDesc(out: Ptr, object: u64);
+    cuDeviceGetTexture1DLinearMaxWidth(out: Ptr, format: i32, channels: u32, device: i32);
+
+    cuMemcpyHtoAAsync_v2(array: u64, offset: u64, from: Ptr, len: usize, stream: u64);
+    cuMemcpyAtoHAsync_v2(to: Ptr, array: u64, offset: u64, len: usize, stream: u64);
     cuMemcpy2DAsync_v2(params: Ptr, stream: u64);
     cuMemcpy3DAsync_v2(params: Ptr, stream: u64);
     cuMemsetD8Async(to: u64, value: u8, count: usize, stream: u64);

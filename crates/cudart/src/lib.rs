@@ -12,6 +12,8 @@
 //! As on hardware, a launch that faults succeeds as a call; the next call that waits returns the
 //! fault.
 
+mod array;
+mod channels;
 mod copy;
 mod device;
 mod driver;

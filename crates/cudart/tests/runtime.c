@@ -26,6 +26,17 @@ extern int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **
 extern int cudaRuntimeGetVersion(int *out);
 extern int cudaPointerGetAttributes(void *out, const void *address);
 extern int cudaMallocArray(void **out, const void *format, size_t width, size_t height, unsigned flags);
+extern int cudaFreeArray(void *array);
+extern int cudaGetChannelDesc(void *out, void *array);
+extern int cudaArrayGetInfo(void *format, void *extent, unsigned *flags, void *array);
+extern int cudaMemcpy2DToArray(void *array, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height, int kind);
+extern int cudaMemcpyFromArray(void *to, void *array, size_t x, size_t y, size_t len, int kind);
+extern int cudaCreateTextureObject(uint64_t *out, const void *resource, const void *texture, const void *view);
+extern int cudaDestroyTextureObject(uint64_t object);
+extern int cudaGetTextureObjectResourceDesc(void *out, uint64_t object);
+extern int cudaGetTextureObjectTextureDesc(void *out, uint64_t object);
+extern int cudaCreateSurfaceObject(uint64_t *out, const void *resource);
+extern int cudaUserObjectCreate(void);
 extern void **__cudaRegisterFatBinary(void *binary);
 extern void __cudaRegisterFatBinaryEnd(void **binary);
 extern void __cudaUnregisterFatBinary(void **binary);
@@ -185,6 +196,33 @@ static void *thread(void *unused) {
   return NULL;
 }
 
+/* Arrays and textures: what is written is read, and wrong descriptions have errors of their own. */
+static void arrays(void) {
+  int format[5] = {32, 0, 0, 0, 1}, three[5] = {32, 32, 32, 0, 1}, found[5] = {0};
+  void *array = NULL;
+  CHECK(cudaMallocArray(&array, NULL, 4, 2, 0) == 1 && cudaMallocArray(&array, three, 4, 2, 0) == 20);
+  CHECK(cudaMallocArray(&array, format, 4, 2, 1) == 1 && cudaMallocArray(&array, format, 4, 2, 0) == 0);
+  unsigned in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8] = {0}, flags = 7;
+  CHECK(cudaMemcpy2DToArray(array, 0, 0, in, 16, 16, 2, TO_DEVICE) == 0);
+  CHECK(cudaMemcpy2DToArray(array, 4, 0, in, 16, 16, 2, TO_DEVICE) == 1);
+  CHECK(cudaMemcpyFromArray(out, array, 4, 0, 28, TO_HOST) == 0 && memcmp(out, in + 1, 28) == 0);
+  CHECK(cudaMemcpyFromArray(out, array, 4, 1, 16, TO_HOST) == 1);
+  uint64_t extent[3] = {0}, object = 0;
+  CHECK(cudaGetChannelDesc(found, array) == 0 && memcmp(found, format, sizeof format) == 0);
+  CHECK(cudaArrayGetInfo(NULL, extent, &flags, array) == 0 && extent[0] == 4 && extent[1] == 2 && extent[2] == 0 && flags == 0);
+  uint64_t resource[18] = {0, (uintptr_t)array}, resource_again[18] = {0};
+  int texture[18] = {1, 1, 1}, texture_again[18] = {0};
+  CHECK(cudaCreateTextureObject(&object, resource, texture, NULL) == 0 && object != 0);
+  CHECK(cudaGetTextureObjectResourceDesc(resource_again, object) == 0 && resource_again[1] == (uintptr_t)array);
+  CHECK(cudaGetTextureObjectTextureDesc(texture_again, object) == 0 && memcmp(texture_again, texture, sizeof texture) == 0);
+  CHECK(cudaDestroyTextureObject(object) == 0 && cudaDestroyTextureObject(object) == 1 && cudaDestroyTextureObject(0) == 0);
+  texture[4] = 2;
+  CHECK(cudaCreateTextureObject(&object, resource, texture, NULL) == 1 && cudaCreateTextureObject(&object, NULL, texture, NULL) == 1);
+  CHECK(cudaCreateSurfaceObject(&object, resource) == 1);
+  CHECK(cudaFreeArray(array) == 0 && cudaFreeArray(array) == 400 && cudaFreeArray(NULL) == 0);
+  CHECK(cudaGetLastError() == 400);
+}
+
 int main(void) {
   struct wrapper w = {0x466243b1, 1, fat_binary(), NULL};
   void **binary = __cudaRegisterFatBinary(&w);
@@ -206,8 +244,8 @@ int main(void) {
   results_that_cannot_be_written();
   configurations();
   garbage();
-  void *array;
-  CHECK(cudaMallocArray(&array, NULL, 1, 1, 0) == 801 && cudaGetLastError() == 801);
+  arrays();
+  CHECK(cudaUserObjectCreate() == 801 && cudaGetLastError() == 801);
   CHECK(strcmp(cudaGetErrorName(801), "cudaErrorNotSupported") == 0);
   uint64_t attributes[4];
   CHECK(cudaPointerGetAttributes(attributes, &version) == 0 && (uint32_t)attributes[0] == 0);

@@ -154,6 +154,9 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         Op::BulkCopy | Op::TensorCopy | Op::BulkCommit | Op::BulkWait => Some("it has bulk copies"),
         Op::StAsync | Op::RedAsync => Some("it has asynchronous stores"),
         Op::ClusterArrive | Op::ClusterWait => Some("it has barriers of clusters"),
+        Op::Tex | Op::TexGather | Op::TexQuery | Op::SurfLoad | Op::SurfStore | Op::SurfReduce => {
+            Some("it has textures or surfaces")
+        }
         op if is_of_warp_group(op) => Some("it has products of warp groups"),
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),

@@ -16,6 +16,7 @@ pub mod slots;
 pub mod sreg;
 pub mod testing;
 pub mod text;
+pub mod texture;
 pub mod ty;
 pub mod verify;
 

@@ -321,6 +321,12 @@ ops! {
     StAsync "stasync" Memory [] [Addr, B64, many T] (INT.or(F).or(BITS32)) {} {} {} "Stores adjacent values in shared memory of the cluster asynchronously; the operand before them is the barrier whose phase expects the bytes.";
     RedAsync "redasync" Memory [] [Addr, B64, T] (INT32.or(BITS32)) {} {AtomOp} {}
         "As `stasync`, and combines the value.";
+    Tex "tex" Memory [many T] [B64, B64, many B32] (TySet::of(&[Ty::U32, Ty::S32, Ty::F32, Ty::F16, Ty::F16x2]), TySet::of(&[Ty::S32, Ty::F32])) {Lod} {Geometry} {Offset} "Samples a texture: its handle, that of the sampler (the same if the texture has its own), the coordinates, the level or the derivatives, the offsets. Four components; pairs of them as `f16x2`.";
+    TexGather "tld4" Memory [many T] [B64, B64, many B32] (ONLY32.or(TySet::of(&[Ty::F32])), TySet::of(&[Ty::F32])) {} {Component Geometry} {Offset} "One component of the four elements that a linear filter would take: handles of texture and sampler, coordinates, offsets.";
+    TexQuery "txq" Memory [B32] [B64, opt B32] (NONE) {} {Query} {} "An attribute of the texture, sampler or surface of a handle; with a second operand, of that level.";
+    SurfLoad "suld" Memory [many T] [B64, B32, B32, B32] (TySet::of(&[Ty::B8, Ty::B16, Ty::B32, Ty::B64])) {} {Geometry Bounds} {} "Loads adjacent values from a surface: its handle, then the layer if it has layers, the byte in the row, the row, the slice; coordinates that it does not have are 0.";
+    SurfStore "sust" Memory [] [B64, B32, B32, B32, many T] (TySet::of(&[Ty::B8, Ty::B16, Ty::B32, Ty::B64])) {} {Geometry Bounds} {Formatted} "Stores adjacent values in a surface: handle and coordinates as of `suld`, then the values.";
+    SurfReduce "sured" Memory [] [B64, B32, B32, B32, T] (INT32.or(BITS32)) {} {AtomOp Geometry Bounds} {Formatted} "Combines a value with one of a surface as one operation: handle and coordinates as of `suld`, then the value.";
     Fence "fence" Memory [] [] (NONE) {Order Scope Proxy} {} {}
         "Orders the accesses before it against those after it.";
     Alloca "alloca" Memory [T] [T, Imm] (TySet::of(&[Ty::U32, Ty::U64])) {} {} {}

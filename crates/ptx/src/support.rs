@@ -147,7 +147,9 @@ const BEYOND: &str = "
 | `.weak`, `.common`, `.visible`, `.attribute(.managed)` | read; a weak definition is a definition |
 | `.local` variables of the module | not supported, as by `ptxas` with its ABI; those of functions run |
 | constant banks `.const[1]` to `.const[10]` | not supported; PTX 2.2 took them away |
-| `.tex`, `.texref`, `.samplerref`, `.surfref` | not supported |
+| `.global` variables of `.texref`, `.samplerref`, `.surfref`; the independent texture mode | runs: a variable is the object whose bytes it holds; the address of one is a handle |
+| the same with initialisers, in arrays or as parameters; `.tex` | not supported |
+| `tex` and `tld4` of multisampled textures (`.2dms`, `.a2dms`) and of depths, with a predicate of residency | not supported: no texture of CUDA is one |
 | `.loc`, `.file`, `.section` with debug data | lines of the source are told in faults, statistics and reports, faults and hangs with the inlined calls that they belong to |
 | `.branchtargets`, `.calltargets`, `.callprototype` | runs |
 | the address of a parameter of a device function | the parameter is copied to local memory |

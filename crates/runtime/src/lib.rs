@@ -49,6 +49,7 @@ pub use simt::memory::{Addr, MapError};
 pub use simt::tensor;
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
+pub use texture;
 pub use totals::LaunchTotals;
 pub use vm::{Asynchrony, MAX_CLUSTER};
 pub use vm::{Counts, Heap, LaunchError, WARP_SIZE};

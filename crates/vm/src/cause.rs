@@ -139,6 +139,14 @@ pub enum Cause {
     /// A tensor copy that cannot be done.
     #[error("a tensor copy: {0}")]
     Tensor(#[from] crate::tensor::TensorMisuse),
+    /// A texture or surface that cannot be used so.
+    #[error("the texture or surface object {handle:#x}: {misuse}")]
+    Texture {
+        /// Its handle.
+        handle: u64,
+        /// What is wrong.
+        misuse: crate::texture::TextureMisuse,
+    },
     /// `free` of an address that `malloc` did not return, or that was freed before.
     #[error("free of {address:#x}: {why}")]
     BadFree {
@@ -193,6 +201,7 @@ impl IsCause for Cause {
             Self::ClusterBarrier { .. } => "cluster-barrier",
             Self::Bulk(_) => "bulk-copy",
             Self::Tensor(_) => "tensor-copy",
+            Self::Texture { .. } => "texture",
             Self::BadFree { .. } => "bad-free",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",

@@ -509,6 +509,7 @@ fn execute<const N: usize, O: Observer<N>>(
         Exec::Mbarrier(op) => crate::mbarrier::execute(program, state, now, op, releases, observer),
         Exec::Bulk(op) => crate::bulk::copy(state, now, op),
         Exec::Tensor(op) => crate::tensor::copy(state, now, op),
+        Exec::Texture(op) => crate::texture::execute(state, now, op, observer),
         Exec::GroupCommit(groups) => Ok(crate::groups::commit(state, now, *groups)),
         Exec::GroupWait(op) => Ok(crate::groups::wait(state, now, op)),
         Exec::AsyncStore(op) => crate::bulk::store(state, now, op),

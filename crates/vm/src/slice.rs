@@ -124,6 +124,10 @@ impl Slice {
             }
             Exec::Bulk(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
             Exec::Tensor(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
+            Exec::Texture(op) => {
+                self.add_sources(code, &op.mem.values);
+                self.add_sources(code, &op.sources().collect::<Vec<_>>())
+            }
             Exec::AsyncStore(op) => {
                 self.add_sources(code, [&op.barrier]);
                 self.add_access(code, &op.mem)

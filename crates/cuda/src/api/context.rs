@@ -6,7 +6,7 @@ use cuda_abi::{
 };
 use runtime::Heap;
 
-use super::{capture, memory, module, stream};
+use super::{array, capture, memory, module, stream};
 use crate::state::Driver;
 use crate::state::context::Ctx;
 use crate::state::current::{pop, push, set_top, top};
@@ -77,6 +77,7 @@ fn end(d: &mut Driver, handle: u64) {
     if let Some(mut context) = d.contexts.remove(&handle) {
         d.device.clear_heap(&mut context.heap);
     }
+    array::free_all(d, handle);
     memory::free_all(d, handle);
     let gone: Vec<u64> =
         d.modules.iter().filter(|(_, m)| m.context == handle).map(|(&h, _)| h).collect();

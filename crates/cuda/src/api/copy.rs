@@ -3,9 +3,11 @@
 use cuda_abi::host::{Ptr, get};
 use cuda_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype, Outcome, Status};
 
+use crate::api::array::array;
 use crate::execution::transfer::{device_endpoint, endpoint};
 use crate::state::Driver;
 use crate::state::action::{Action, BoxCopy, Copy, Corner, Endpoint, Fill};
+use crate::state::array::Array;
 
 /// Creates a copy; one of no bytes does nothing, and its addresses are not checked.
 fn row(
@@ -52,14 +54,105 @@ pub(crate) fn peer(
 
 // Copies of boxes.
 
-/// Returns the side that a structure's memory type names.
-fn corner_endpoint(d: &Driver, kind: u32, host: u64, device: u64) -> Outcome<Endpoint> {
-    match CUmemorytype::of(kind as i32)? {
-        CUmemorytype::HOST => Ok(endpoint(d, host)),
-        CUmemorytype::DEVICE => device_endpoint(d, device),
-        CUmemorytype::UNIFIED => Ok(endpoint(d, device)),
-        CUmemorytype::ARRAY => Err(d.unsupported("copies of arrays")),
+/// One side of a copy, as a structure has it.
+struct Side {
+    kind: u32,
+    host: u64,
+    device: u64,
+    array: u64,
+    pitch: u64,
+    height: u64,
+    offset: [u64; 3],
+}
+
+impl Side {
+    /// Returns the place of a box; that in an array is in the array.
+    fn corner(self, d: &Driver, [width, height, depth]: [u64; 3]) -> Outcome<Corner> {
+        let side = match CUmemorytype::of(self.kind as i32)? {
+            CUmemorytype::HOST => endpoint(d, self.host),
+            CUmemorytype::DEVICE => device_endpoint(d, self.device)?,
+            CUmemorytype::UNIFIED => endpoint(d, self.device),
+            CUmemorytype::ARRAY => {
+                let array = array(d, self.array)?;
+                return in_array(array, self.offset, [width, height, depth]);
+            }
+        };
+        let (pitch, height) = (size_or(self.pitch, width), size_or(self.height, height));
+        Ok(Corner { side, pitch, height, offset: self.offset })
     }
+}
+
+/// Returns the place of a box in an array.
+fn in_array(array: &Array, offset: [u64; 3], size: [u64; 3]) -> Outcome<Corner> {
+    let shape = &array.shape;
+    let [width, rows, slices] = shape.extents.map(u64::from);
+    let all = [width * shape.format.bytes() as u64, rows, slices * u64::from(shape.layers)];
+    let fits = |i: usize| offset[i].checked_add(size[i]).is_some_and(|end| end <= all[i]);
+    if !(0..3).all(fits) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let side = Endpoint::Device(array.address);
+    Ok(Corner { side, pitch: shape.pitch_at(0), height: rows, offset })
+}
+
+/// The part of an array's rows that a copy of adjacent bytes takes, from a byte of a row on.
+pub(crate) struct Rows {
+    pub(crate) array: u64,
+    pub(crate) offset: [u64; 2],
+}
+
+/// Creates a copy of adjacent bytes into the rows of an array, or out of them.
+pub(crate) fn with_array(
+    d: &Driver,
+    rows: Rows,
+    other: impl FnOnce(&Driver) -> Outcome<Endpoint>,
+    len: usize,
+    into: bool,
+) -> Outcome<Action> {
+    d.usable()?;
+    let found = array(d, rows.array)?;
+    let row = u64::from(found.shape.extents[0]) * found.shape.format.bytes() as u64;
+    let [x, mut y] = rows.offset;
+    let (mut x, mut left) = (x % row, len as u64);
+    y = y.checked_add(rows.offset[0] / row).ok_or(Status::INVALID_VALUE)?;
+    if left == 0 {
+        return Ok(Action::Nothing);
+    }
+    let side = other(d)?;
+    let mut parts: Vec<(u64, Action)> = Vec::new();
+    let mut done = 0;
+    // The rest of a row, whole rows, the beginning of one.
+    while left > 0 {
+        let whole = x == 0 && left >= row;
+        let width = if whole { row } else { left.min(row - x) };
+        let height = if whole { left / row } else { 1 };
+        let inside = in_array(found, [x, y, 0], [width, height, 1])?;
+        let outside = Corner { side, pitch: width, height, offset: [done, 0, 0] };
+        let (to, from) = if into { (inside, outside) } else { (outside, inside) };
+        parts.push((0, Action::Box(BoxCopy { to, from, width, height, depth: 1 })));
+        (x, y) = (0, y + height);
+        done += width * height;
+        left -= width * height;
+    }
+    Ok(match parts.pop() {
+        Some((_, only)) if parts.is_empty() => only,
+        Some(last) => Action::Graph(parts.into_iter().chain([last]).collect()),
+        None => Action::Nothing,
+    })
+}
+
+/// Creates a copy of adjacent bytes of one array to another.
+pub(crate) fn between_arrays(
+    d: &Driver,
+    (to, to_offset): (u64, u64),
+    (from, from_offset): (u64, u64),
+    len: usize,
+) -> Outcome<Action> {
+    d.usable()?;
+    let size = [len as u64, 1, 1];
+    let to = in_array(array(d, to)?, [to_offset, 0, 0], size)?;
+    let from = in_array(array(d, from)?, [from_offset, 0, 0], size)?;
+    checked(BoxCopy { to, from, width: len as u64, height: 1, depth: 1 })
 }
 
 /// Returns a size, or the usual one in place of zero.
@@ -71,18 +164,26 @@ pub(crate) fn two(d: &Driver, at: Ptr) -> Outcome<Action> {
     d.usable()?;
     let c = get::<CUDA_MEMCPY2D>(at)?;
     let width = c.WidthInBytes;
-    let from = Corner {
-        side: corner_endpoint(d, c.srcMemoryType, c.srcHost, c.srcDevice)?,
-        pitch: size_or(c.srcPitch, width),
+    let size = [width, c.Height, 1];
+    let from = Side {
+        kind: c.srcMemoryType,
+        host: c.srcHost,
+        device: c.srcDevice,
+        array: c.srcArray,
+        pitch: c.srcPitch,
         height: 0,
         offset: [c.srcXInBytes, c.srcY, 0],
     };
-    let to = Corner {
-        side: corner_endpoint(d, c.dstMemoryType, c.dstHost, c.dstDevice)?,
-        pitch: size_or(c.dstPitch, width),
+    let to = Side {
+        kind: c.dstMemoryType,
+        host: c.dstHost,
+        device: c.dstDevice,
+        array: c.dstArray,
+        pitch: c.dstPitch,
         height: 0,
         offset: [c.dstXInBytes, c.dstY, 0],
     };
+    let (to, from) = (to.corner(d, size)?, from.corner(d, size)?);
     checked(BoxCopy { to, from, width, height: c.Height, depth: 1 })
 }
 
@@ -91,22 +192,33 @@ pub(crate) fn three(d: &Driver, at: Ptr) -> Outcome<Action> {
     of_box(d, &get(at)?)
 }
 
-/// Creates the copy that a structure describes. Its levels of detail apply to arrays only, which
-/// are not supported.
+/// Creates the copy that a structure describes. Its levels of detail must be 0: each level is an
+/// array.
 fn of_box(d: &Driver, c: &CUDA_MEMCPY3D) -> Outcome<Action> {
     let (width, height, depth) = (c.WidthInBytes, c.Height, c.Depth);
-    let from = Corner {
-        side: corner_endpoint(d, c.srcMemoryType, c.srcHost, c.srcDevice)?,
-        pitch: size_or(c.srcPitch, width),
-        height: size_or(c.srcHeight, height),
+    let size = [width, height, depth];
+    let from = Side {
+        kind: c.srcMemoryType,
+        host: c.srcHost,
+        device: c.srcDevice,
+        array: c.srcArray,
+        pitch: c.srcPitch,
+        height: c.srcHeight,
         offset: [c.srcXInBytes, c.srcY, c.srcZ],
     };
-    let to = Corner {
-        side: corner_endpoint(d, c.dstMemoryType, c.dstHost, c.dstDevice)?,
-        pitch: size_or(c.dstPitch, width),
-        height: size_or(c.dstHeight, height),
+    let to = Side {
+        kind: c.dstMemoryType,
+        host: c.dstHost,
+        device: c.dstDevice,
+        array: c.dstArray,
+        pitch: c.dstPitch,
+        height: c.dstHeight,
         offset: [c.dstXInBytes, c.dstY, c.dstZ],
     };
+    if c.srcLOD != 0 || c.dstLOD != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (to, from) = (to.corner(d, size)?, from.corner(d, size)?);
     checked(BoxCopy { to, from, width, height, depth })
 }
 

@@ -1,6 +1,7 @@
 //! What the exported functions do, by kind of object. Each function has a call's arguments, after
 //! the driver.
 
+pub(crate) mod array;
 pub(crate) mod capture;
 pub(crate) mod context;
 pub(crate) mod copy;
@@ -19,3 +20,4 @@ pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod stream;
 pub(crate) mod tensor;
+pub(crate) mod texture;

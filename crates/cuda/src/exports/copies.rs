@@ -4,6 +4,14 @@ use cuda_abi::host::Ptr;
 
 use crate::api::capture::submit_new;
 use crate::api::copy;
+use crate::api::copy::Rows;
+use crate::execution::transfer::endpoint;
+use crate::state::Driver;
+
+/// Bytes of an array from an offset on.
+pub(super) fn row_of(array: u64, offset: u64) -> Rows {
+    Rows { array, offset: [offset, 0] }
+}
 
 /// Exports synchronous functions, and functions with a stream as their last argument, for each
 /// body.
@@ -49,6 +57,18 @@ transfers! {
         => |d| copy::two(d, params);
     cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds, cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz (params: Ptr)
         => |d| copy::three(d, params);
+    cuMemcpyHtoA_v2 | cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2 | cuMemcpyHtoAAsync_v2_ptsz
+        (array: u64, offset: u64, from: Ptr, len: usize)
+        => |d| {
+            let from = |d: &Driver| Ok(endpoint(d, from as u64));
+            copy::with_array(d, row_of(array, offset), from, len, true)
+        };
+    cuMemcpyAtoH_v2 | cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2 | cuMemcpyAtoHAsync_v2_ptsz
+        (to: Ptr, array: u64, offset: u64, len: usize)
+        => |d| {
+            let to = |d: &Driver| Ok(endpoint(d, to as u64));
+            copy::with_array(d, row_of(array, offset), to, len, false)
+        };
     cuMemsetD8_v2 | cuMemsetD8_v2_ptds, cuMemsetD8Async | cuMemsetD8Async_ptsz
         (to: u64, value: u8, count: usize)
         => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);

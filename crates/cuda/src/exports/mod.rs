@@ -22,6 +22,7 @@ macro_rules! exports {
     };
 }
 
+pub mod arrays;
 pub mod callbacks;
 pub mod code;
 pub mod copies;

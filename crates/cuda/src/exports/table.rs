@@ -1,6 +1,6 @@
 //! The exported functions by name, except those that return addresses of functions.
 
-use super::{callbacks, code, copies, free, general, graphs, memory, missing, tensor};
+use super::{arrays, callbacks, code, copies, free, general, graphs, memory, missing, tensor};
 
 /// Iterates over the names and addresses of the implemented functions.
 pub(super) fn implemented() -> impl Iterator<Item = (&'static str, usize)> {
@@ -13,6 +13,7 @@ pub(super) fn implemented() -> impl Iterator<Item = (&'static str, usize)> {
         free::list(),
         callbacks::list(),
         tensor::list(),
+        arrays::list(),
     ];
     lists.into_iter().flatten()
 }

@@ -4,6 +4,7 @@
 //! counter, never addresses, so an invalid handle yields an error.
 
 pub(crate) mod action;
+pub(crate) mod array;
 pub(crate) mod calls;
 pub(crate) mod capture;
 pub(crate) mod context;
@@ -26,6 +27,7 @@ use runtime::device::Limits;
 use runtime::{Check, Context as Device, Event, EventLog, FindingLog, LaunchTotals};
 
 use crate::settings::Settings;
+use array::Textures;
 use calls::Calls;
 use capture::Captures;
 use context::Ctx;
@@ -50,6 +52,7 @@ pub(crate) struct Driver {
     pub(crate) primary: BTreeMap<i32, (u64, u32, u32)>,
     pub(crate) memory: Memory,
     pub(crate) pools: Pools,
+    pub(crate) textures: Textures,
     pub(crate) modules: BTreeMap<u64, LoadedModule>,
     pub(crate) functions: BTreeMap<u64, Function>,
     pub(crate) streams: BTreeMap<u64, Stream>,
@@ -98,6 +101,7 @@ impl Driver {
             primary: BTreeMap::new(),
             memory: Memory::default(),
             pools: Pools::default(),
+            textures: Textures::default(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             streams: BTreeMap::new(),

@@ -7,3 +7,4 @@ mod context;
 mod fat_binaries;
 mod library;
 mod memory_limit;
+mod textures;

@@ -22,6 +22,7 @@ macro_rules! exports {
     };
 }
 
+pub mod arrays;
 pub mod code;
 pub mod general;
 pub mod graphs;
@@ -32,8 +33,14 @@ pub mod plain;
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
-    let implemented =
-        [general::list(), graphs::list(), memory::list(), code::list(), plain::list()];
+    let implemented = [
+        arrays::list(),
+        general::list(),
+        graphs::list(),
+        memory::list(),
+        code::list(),
+        plain::list(),
+    ];
     let implemented = implemented.into_iter().flatten().map(|(name, _)| (name, true));
     implemented.chain(missing::list().into_iter().map(|(name, _)| (name, false))).collect()
 }

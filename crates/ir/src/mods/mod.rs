@@ -13,8 +13,9 @@ pub use flags::Flags;
 pub use simt::arith::int::PermuteMode;
 pub use simt::observe::{Order, Scope, Space};
 pub use values::{
-    AtomOp, Barrier, BoolOp, Bulk, Cmp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes,
-    Precision, Proxy, Rounding, Shuffle, TensorMode, TestP, Vote,
+    AtomOp, Barrier, BoolOp, Bounds, Bulk, Cmp, Component, Flag, Geometry, LevelMode, MatrixLayout,
+    MatrixRole, MatrixShape, MatrixTypes, Precision, Proxy, Query, Rounding, Shuffle, TensorMode,
+    TestP, Vote,
 };
 
 macro_rules! modifiers {
@@ -88,6 +89,11 @@ modifiers! {
     Barrier "BARRIER" barrier: Barrier "what the barrier does";
     Bulk "BULK" bulk: Bulk "from where to where it copies";
     Tensor "TENSOR" tensor: TensorMode "how a tensor copy takes elements from the tensor";
+    Lod "LOD" lod: LevelMode "`.base`, `.level` or `.grad`";
+    Component "COMPONENT" component: Component "a component: `.r`, `.g`, `.b` or `.a`";
+    Geometry "GEOMETRY" geometry: Geometry "a geometry such as `.2d`";
+    Bounds "BOUNDS" bounds: Bounds "`.trap`, `.clamp` or `.zero`";
+    Query "QUERY" query: Query "what is asked, such as `.width`";
     Prmt "PICK" prmt: PermuteMode "a byte-selection mode";
     TestP "PROPERTY" testp: TestP "a property such as `.finite`";
     AtomOp "OP" atom: AtomOp "an operation such as `.add`";

@@ -162,6 +162,85 @@ word_enums! {
         /// Columns of 128 pixels along W.
         Im2colWide128 "im2col_w128",
     }
+    /// Which coordinates a texture or a surface has.
+    pub enum Geometry {
+        /// One dimension.
+        D1 "1d",
+        /// Two dimensions.
+        D2 "2d",
+        /// Three dimensions.
+        D3 "3d",
+        /// Layers of one dimension.
+        D1Layered "a1d",
+        /// Layers of two dimensions.
+        D2Layered "a2d",
+        /// The six faces of a cube.
+        Cube "cube",
+        /// Layers of six faces.
+        CubeLayered "acube",
+    }
+    /// What says which level of a mipmap is sampled.
+    pub enum LevelMode {
+        /// It is the first.
+        Base "base",
+        /// An operand behind the coordinates.
+        Level "level",
+        /// Two vectors of derivatives behind the coordinates.
+        Grad "grad",
+    }
+    /// The component that `tld4` gathers.
+    pub enum Component {
+        /// The first.
+        R "r",
+        /// The second.
+        G "g",
+        /// The third.
+        B "b",
+        /// The fourth.
+        A "a",
+    }
+    /// What becomes of a surface access out of bounds.
+    pub enum Bounds {
+        /// It faults.
+        Trap "trap",
+        /// It goes to the nearest place within.
+        Clamp "clamp",
+        /// Loads give zero, stores are dropped.
+        Zero "zero",
+    }
+    /// What a query of a texture, sampler or surface gives.
+    pub enum Query {
+        /// Elements along the first dimension.
+        Width "width",
+        /// Along the second.
+        Height "height",
+        /// Along the third.
+        Depth "depth",
+        /// The type of channels, as OpenCL numbers it.
+        ChannelDataType "channel_data_type",
+        /// The order of channels, as OpenCL numbers it.
+        ChannelOrder "channel_order",
+        /// Whether coordinates are normalised.
+        NormalizedCoords "normalized_coords",
+        /// Layers.
+        ArraySize "array_size",
+        /// Levels of the mipmap.
+        MipmapLevels "num_mipmap_levels",
+        /// Samples of an element.
+        Samples "num_samples",
+        /// Whether coordinates are taken as not normalised.
+        ForceUnnormalized "force_unnormalized_coords",
+        /// 0 nearest, 1 linear.
+        FilterMode "filter_mode",
+        /// How coordinates out of range are treated along the first dimension.
+        AddrMode0 "addr_mode_0",
+        /// Along the second.
+        AddrMode1 "addr_mode_1",
+        /// Along the third.
+        AddrMode2 "addr_mode_2",
+        /// 0 linear memory, 1 an array.
+        MemoryLayout "memory_layout",
+    }
     /// The proxies whose accesses a fence orders against generic ones.
     pub enum Proxy {
         /// Other addresses of the same memory.
@@ -360,5 +439,9 @@ word_enums! {
         LayoutV1 "layout_v1",
         /// Waits only until copies have read their sources.
         Read "read",
+        /// Offsets in elements follow the coordinates of a texture.
+        Offset "offset",
+        /// A surface is accessed by elements, whose format values are converted to.
+        Formatted "formatted",
     }
 }

@@ -74,7 +74,7 @@ impl Checker<'_> {
             self.file_of_result(at, inst, index, reg);
             // Of a call and of a barrier's reduction the rules of the operation know more.
             let Some(ty) = inst.slot_ty(slot) else { continue };
-            let wider = matches!(inst.op, Op::Ld | Op::Cvt);
+            let wider = matches!(inst.op, Op::Ld | Op::SurfLoad | Op::Cvt);
             let fits = holds(found, ty, wider);
             self.check(at, fits, || Violation::ResultType { index, ty, found });
         }
@@ -144,7 +144,12 @@ impl Checker<'_> {
                 Some("a per-lane predicate")
             }
             _ => {
-                let wider = index > 0 && inst.op == Op::St || inst.op == Op::Cvt;
+                let stored = match inst.op {
+                    Op::St => index > 0,
+                    Op::SurfStore => index > 3,
+                    _ => false,
+                };
+                let wider = stored || inst.op == Op::Cvt;
                 if let Some(ty) = inst.slot_ty(slot) {
                     self.value(at, index, operand, ty, wider);
                 }

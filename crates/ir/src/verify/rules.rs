@@ -293,6 +293,9 @@ fn parts(inst: &Inst) -> Option<&'static str> {
         | Op::WmmaStore
         | Op::Wgmma
         | Op::WgmmaReg => crate::matrix::parts(inst),
+        Op::Tex | Op::TexGather | Op::TexQuery | Op::SurfLoad | Op::SurfStore | Op::SurfReduce => {
+            crate::texture::parts(inst)
+        }
         Op::Bar => barrier_parts(inst.mods.barrier?, results, operands),
         _ => None,
     }

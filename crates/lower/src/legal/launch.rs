@@ -278,6 +278,12 @@ impl<'a> Stage<'a> {
             | Op::BulkWait
             | Op::StAsync
             | Op::RedAsync
+            | Op::Tex
+            | Op::TexGather
+            | Op::TexQuery
+            | Op::SurfLoad
+            | Op::SurfStore
+            | Op::SurfReduce
             | Op::ClusterArrive
             | Op::ClusterWait
             | Op::CallInd => Err(missing(inst, &format!("operation `{}`", inst.op.name()))),

@@ -39,6 +39,7 @@ mod spilled;
 mod symbols;
 mod tensor;
 mod tensor_map;
+mod texture;
 mod variable;
 mod video;
 mod wgmma;

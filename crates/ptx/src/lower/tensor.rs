@@ -89,7 +89,7 @@ impl<'t> Body<'t, '_> {
     }
 
     /// The elements of `{a, b}`, or a single one without braces.
-    fn listed(&mut self, operand: &'t Operand, count: usize) -> Lowering<&'t [Operand]> {
+    pub(super) fn listed(&mut self, operand: &'t Operand, count: usize) -> Lowering<&'t [Operand]> {
         let parts = match operand.kind {
             OperandKind::Vector(parts) => &self.cx.tree.operands[parts],
             _ => std::slice::from_ref(operand),

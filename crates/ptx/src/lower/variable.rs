@@ -2,6 +2,7 @@
 
 use ir::VarId;
 use ir::mods::Space as IrSpace;
+use ir::texture::OBJECT_BYTES;
 use isa::{Diagnostic, Span};
 
 use super::constant::{Constant, evaluate};
@@ -172,8 +173,10 @@ impl Lowerer<'_> {
                 return Err(self.fail(diagnostic));
             }
         };
-        if matches!(layout.ty, Type::Texref | Type::Samplerref | Type::Surfref | Type::Pred) {
-            let message = format!("`.{}` variables are not supported", layout.ty.word());
+        let opaque = matches!(layout.ty, Type::Texref | Type::Samplerref | Type::Surfref);
+        let single = opaque && space == IrSpace::Global && layout.size == layout.element;
+        if layout.ty == Type::Pred || opaque && !single {
+            let message = format!("such `.{}` variables are not supported", layout.ty.word());
             return self.error("ptx::unsupported", message, at, "not supported");
         }
         if declaration.bank.is_some_and(|b| b > 0) {
@@ -215,11 +218,13 @@ impl Lowerer<'_> {
         }
         // What another file defines has the size that it has there.
         let size = if open && !dynamic && defined { layout.element } else { layout.size };
+        // A reference is the object that it is bound to.
+        let (size, align) = if opaque { (OBJECT_BYTES as u64, 64) } else { (size, layout.align) };
         self.out.vars.push(ir::module::Var {
             name,
             space,
             size,
-            align: layout.align,
+            align,
             init: Vec::new(),
             relocs: Vec::new(),
             dynamic,

@@ -293,6 +293,12 @@ kinds! {
     Bulk "`.bulk`" { "bulk" }
     /// A part of a tensor.
     Tensor "`.tensor`" { "tensor" }
+    /// A surface is accessed by bytes.
+    SurfaceBytes "`.b`" { "b" }
+    /// A surface is accessed by elements.
+    SurfaceElements "`.p`" { "p" }
+    /// The size of a level is asked for.
+    QueryLevel "`.level`" { "level" }
     /// Dimensions of a tensor.
     TensorRank "`.1d` to `.5d`" { "1d" "2d" "3d" "4d" "5d" }
     /// Four rows that a tensor copy reads.

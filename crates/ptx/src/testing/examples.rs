@@ -184,6 +184,9 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             return Some(out);
         }
         Target::Special(Special::Tensor) => return Some(tensor(s)),
+        Target::Special(Special::Texture | Special::TextureQuery | Special::Surface) => {
+            return Some(texture(form, s, optional));
+        }
         Target::Special(Special::ReplaceField) => return Some(field(s)),
         Target::Special(Special::RegisterCount) => return Some("64".to_owned()),
         Target::Special(Special::CopyMap) => return Some("[%b64_0], [%b32_0], 128".to_owned()),
@@ -280,8 +283,7 @@ pub(super) fn type_choices(form: &Form) -> Vec<Vec<Type>> {
 /// then with all.
 fn word_choices(form: &Form) -> Vec<Vec<&'static str>> {
     let mut base = vec![Vec::new()];
-    // In the order in which the row has them, which is that of the PTX ISA.
-    for kind in form.kinds().filter(|kind| form.required.has(*kind)) {
+    for kind in form.required.iter() {
         base = base
             .iter()
             .flat_map(|choice: &Vec<&str>| {
@@ -328,6 +330,38 @@ fn tensor(s: &Spelled) -> String {
     out
 }
 
+/// Operands of textures and surfaces: with an offset, if there may be one.
+fn texture(form: &Form, s: &Spelled, optional: bool) -> String {
+    let geometry = s.word(Kind::Ir(IrKind::Geometry)).unwrap_or("1d");
+    let geometry = ir::mods::Geometry::from_word(geometry).unwrap_or(ir::mods::Geometry::D1);
+    let list = |ty: Type, count: usize, layer: bool| {
+        let padded = if count == 3 { 4 } else { count };
+        let part = |k| register(if layer && k == 0 { Type::U32 } else { ty }, k);
+        format!("{{{}}}", (0..padded).map(part).collect::<Vec<_>>().join(", "))
+    };
+    let at = |ty| list(ty, geometry.coordinates(), geometry.is_layered());
+    match form.opcode {
+        "tex" | "tld4" => {
+            let ty = s.source_ty();
+            let mut out = format!("{}, [%b64_0, {}]", vector(s, 0), at(ty));
+            let derivatives = list(Type::F32, geometry.dimensions(), false);
+            match s.word(Kind::Ir(IrKind::Lod)) {
+                Some("level") => _ = write!(out, ", {}", register(ty, 5)),
+                Some("grad") => _ = write!(out, ", {derivatives}, {derivatives}"),
+                _ => {}
+            }
+            if optional && !geometry.is_cube() {
+                _ = write!(out, ", {}", list(Type::S32, geometry.dimensions(), false));
+            }
+            out
+        }
+        "txq" | "suq" if s.has(Kind::QueryLevel) => "%b32_0, [%b64_0], %b32_1".to_owned(),
+        "txq" | "suq" => "%b32_0, [%b64_0]".to_owned(),
+        "suld" => format!("{}, [%b64_0, {}]", vector(s, 0), at(Type::S32)),
+        _ => format!("[%b64_0, {}], {}", at(Type::S32), vector(s, 0)),
+    }
+}
+
 /// Operands of a change of a tensor map.
 fn field(s: &Spelled) -> String {
     let place = if s.word(Kind::MapSpace) == Some("shared::cta") { "%b32_0" } else { "%b64_0" };
@@ -372,10 +406,6 @@ pub fn instructions() -> Vec<(&'static Form, String)> {
                 all.extend(types.iter().map(|t| (t.word(), Some(*t))));
                 if matches!(form.target, Target::Special(Special::Bulk | Special::Tensor)) {
                     sort_spaces(&mut all);
-                }
-                if form.target == Target::Special(Special::Copy) {
-                    // Where from comes last.
-                    all.sort_by_key(|(word, _)| *word == "global");
                 }
                 let Ok(spelled) = spell(&[form], &all) else { continue };
                 for optional in [false, true] {

@@ -265,6 +265,7 @@ impl Definedness {
             }
             Exec::Bulk(op) => self.bulk(bits, at, op),
             Exec::Tensor(op) => self.tensor(bits, at, op),
+            Exec::Texture(op) => self.texture(bits, at, op),
             Exec::AsyncStore(op) => {
                 self.decide(bits, at, op.mem.addr, Decides::Address);
                 self.decide(bits, at, op.barrier, Decides::Address);
@@ -418,6 +419,7 @@ fn results(exec: &Exec) -> &[u32] {
         Exec::Lanes(op) if !op.uniform => &op.dst,
         Exec::Sreg { dst, .. } | Exec::Alloca { dst, .. } => std::slice::from_ref(dst),
         Exec::Load(op) => &op.rows,
+        Exec::Texture(op) => &op.mem.rows,
         Exec::Printf { dst: Some(dst), .. } => std::slice::from_ref(dst),
         Exec::Mask(MaskOp::PredOf { dst, .. } | MaskOp::Fill { dst, .. }) => {
             std::slice::from_ref(dst)

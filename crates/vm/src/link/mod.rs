@@ -7,6 +7,7 @@
 
 mod frame;
 mod operations;
+mod texture;
 
 use self::frame::Frame;
 use crate::code::{CallOp, CallTarget, Code, Exec, GuardRow, LaneOp, Rows, Src};

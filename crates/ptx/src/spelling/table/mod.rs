@@ -19,6 +19,7 @@ mod multimem;
 mod rules;
 mod sets;
 mod tensor;
+mod texture;
 mod video;
 mod warp;
 mod wgmma;
@@ -108,6 +109,12 @@ pub enum Special {
     CopyMap,
     /// `st.async` and `red.async`
     AsyncStore,
+    /// `tex` and `tld4`
+    Texture,
+    /// `txq` and `suq`
+    TextureQuery,
+    /// `suld`, `sust` and `sured`
+    Surface,
     /// Fences between proxies.
     ProxyFence,
     /// Scalar video instructions.
@@ -322,6 +329,7 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
         mbarrier::ROWS,
         bulk::ROWS,
         tensor::ROWS,
+        texture::ROWS,
         warp::ROWS,
         matrix::ROWS,
         wgmma::ROWS,

@@ -312,3 +312,61 @@ pub(super) const ACCESS_TEXT: &str = "a scope with `.relaxed`, `.acquire` or `.r
 pub(super) const LOAD_TEXT: &str = "`.global` with `.nc`";
 pub(super) const WRITABLE_TEXT: &str =
     "a state space that can be written: `.const` and `.param::entry` are read-only";
+
+fn geometry(s: &Spelled) -> &'static str {
+    s.word(Kind::Ir(IrKind::Geometry)).unwrap_or_default()
+}
+
+fn asked(s: &Spelled) -> &'static str {
+    s.word(Kind::Ir(IrKind::Query)).unwrap_or_default()
+}
+
+/// Four components, or two pairs.
+pub(super) fn texture_vector(s: &Spelled) -> bool {
+    s.word(Kind::Vector) == Some(if s.ty() == F16x2 { "v2" } else { "v4" })
+}
+
+/// Coordinates that are integers name elements.
+pub(super) fn sampled(s: &Spelled) -> bool {
+    let directed = matches!(geometry(s), "cube" | "acube");
+    s.source_ty() == F32 || !directed && s.word(Kind::Ir(IrKind::Lod)) != Some("grad")
+}
+
+/// Geometries of which four elements are gathered.
+pub(super) fn gathered(s: &Spelled) -> bool {
+    matches!(geometry(s), "2d" | "a2d" | "cube" | "acube")
+}
+
+/// Geometries of surfaces, and vectors of at most 128 bits.
+pub(super) fn surface_coordinates(s: &Spelled) -> bool {
+    let fits = match s.word(Kind::Vector) {
+        Some("v8") => false,
+        Some("v4") => s.ty().bits() <= 32,
+        _ => true,
+    };
+    fits && !matches!(geometry(s), "cube" | "acube")
+}
+
+pub(super) fn texture_query(s: &Spelled) -> bool {
+    asked(s) != "memory_layout"
+}
+
+pub(super) fn level_sized(s: &Spelled) -> bool {
+    matches!(asked(s), "width" | "height" | "depth")
+}
+
+pub(super) fn surface_query(s: &Spelled) -> bool {
+    let channels = matches!(asked(s), "channel_data_type" | "channel_order");
+    level_sized(s) || channels || matches!(asked(s), "array_size" | "memory_layout")
+}
+
+/// Reductions by type: of elements, the type is that of the format.
+pub(super) fn surface_reduction(s: &Spelled) -> bool {
+    let elements = s.has(Kind::SurfaceElements);
+    match s.word(Kind::Ir(IrKind::AtomOp)) {
+        Some("add") => matches!(s.ty(), U32 | U64 | S32) || elements && s.ty() == B32,
+        Some("min" | "max") => elements || s.ty() != B32,
+        Some("and" | "or") => s.ty() == B32,
+        _ => false,
+    }
+}

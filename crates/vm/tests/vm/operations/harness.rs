@@ -11,7 +11,7 @@ use vm::{Engine, Launch, Program, State, catalogued};
 /// Threads, each with its own operand values.
 const THREADS: usize = 96;
 /// Bytes of a thread's operands, and of its results.
-const STRIDE: usize = 64;
+pub(super) const STRIDE: usize = 64;
 /// Threads whose values are also tried as immediates.
 const IMMEDIATES: usize = 6;
 

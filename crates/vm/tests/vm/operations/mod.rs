@@ -20,6 +20,7 @@ mod matrix;
 mod memory;
 mod packed;
 mod system;
+mod texture;
 
 /// Every row of the table of operations occurs in some test of the engine.
 #[test]
@@ -37,6 +38,7 @@ fn every_operation_is_tested() {
         include_str!("memory.rs"),
         include_str!("packed.rs"),
         include_str!("system.rs"),
+        include_str!("texture.rs"),
         include_str!("../barriers.rs"),
         include_str!("../contracts.rs"),
         include_str!("../engine.rs"),
