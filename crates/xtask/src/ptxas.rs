@@ -20,6 +20,8 @@ use ptx::testing::{Random, file, instructions, mutate, neighbours};
 use crate::python::Python;
 use crate::tree;
 
+mod table;
+
 /// Instructions of one file: `ptxas` names the line of each that is wrong.
 const BATCH: usize = 2000;
 
@@ -42,6 +44,9 @@ pub(crate) struct Options {
     /// The target that is assembled for.
     #[arg(long, default_value = "sm_100a")]
     target: String,
+    /// Write docs/ptx-targets.md, the forms that targets have, and compare nothing.
+    #[arg(long)]
+    table: bool,
     /// An assembler that is installed already.
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
@@ -55,6 +60,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => fetch(&work)?,
     };
     fs::create_dir_all(&work)?;
+    if options.table {
+        return table::write(&assembler, &work);
+    }
     let judge = Judge { assembler, scratch: work, target: options.target.clone() };
     if !options.no_forms {
         let all: Vec<String> = instructions().into_iter().map(|(_, text)| text).collect();

@@ -283,7 +283,8 @@ pub(super) fn type_choices(form: &Form) -> Vec<Vec<Type>> {
 /// then with all.
 fn word_choices(form: &Form) -> Vec<Vec<&'static str>> {
     let mut base = vec![Vec::new()];
-    for kind in form.required.iter() {
+    // In the order in which the row has them, which is that of the PTX ISA.
+    for kind in form.kinds().filter(|kind| form.required.has(*kind)) {
         base = base
             .iter()
             .flat_map(|choice: &Vec<&str>| {
@@ -406,6 +407,10 @@ pub fn instructions() -> Vec<(&'static Form, String)> {
                 all.extend(types.iter().map(|t| (t.word(), Some(*t))));
                 if matches!(form.target, Target::Special(Special::Bulk | Special::Tensor)) {
                     sort_spaces(&mut all);
+                }
+                if form.target == Target::Special(Special::Copy) {
+                    // Where from comes last.
+                    all.sort_by_key(|(word, _)| *word == "global");
                 }
                 let Ok(spelled) = spell(&[form], &all) else { continue };
                 for optional in [false, true] {

@@ -174,8 +174,8 @@ pub(super) static ROWS: &[Form] = &[
     special("fence", Special::ProxyFence, &[Rest])
         .need(&[Kind::Proxy, Kind::MapGeneric, Kind::OneWay, Kind::Scope])
         .since(8, 3, 90),
+    special("prefetch", Special::Nop, &[Rest]).need(&[Kind::TensorMap]).since(8, 0, 90),
     special("prefetch", Special::Nop, &[Rest])
-        .need(&[Kind::TensorMap])
-        .opt(&[Kind::MapConst])
+        .need(&[Kind::MapConst, Kind::TensorMap])
         .since(8, 0, 90),
 ];
