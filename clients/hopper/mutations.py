@@ -52,35 +52,20 @@ def other_number(step):
     return change
 
 
-USE = re.compile(r"wgmma\.wait_group[\w:.]*\s+\d+;|ld\.shared[\w:.]*\s[^;]*;")
-GUARDED = r"((?:@!?%\w+\s+)?)"
+WAIT_FOR_PRODUCTS = re.compile(r"wgmma\.wait_group[\w:.]*\s+\d+;")
 
 
 def early(pattern):
-    """Mutations that move an instruction in front of the last use of shared memory before it."""
+    """Mutations that do an instruction before the wait for products that is in front of it."""
 
     def mutate(text):
-        for found in re.finditer(GUARDED + pattern, text):
-            uses = [use.start() for use in USE.finditer(text, 0, found.start())]
-            labels = [label.end() for label in re.finditer(r"^\$?\w+:", text[:found.start()], re.M)]
-            places = [use for use in uses if use > max(labels, default=0)] or uses[-1:]
-            if places:
-                # The operands have to be there: the address is computed before it.
-                block = text[:found.start()].rfind("\n", 0, places[0])
-                yield found.start(), text[:block] + "\n" + moved(text, places[0], found) + text[block:found.start()] + text[found.end():]
+        for found in re.finditer(r"(?:@!?%\w+\s+)?" + pattern, text):
+            waits = list(WAIT_FOR_PRODUCTS.finditer(text, 0, found.start()))
+            if waits:
+                wait, end = waits[-1], found.end()
+                yield found.start(), text[:wait.start()] + text[wait.end():end] + " " + wait[0] + text[end:]
 
     return mutate
-
-
-def moved(text, place, found):
-    """The instruction with what computes its operands between a place and it."""
-    lines, needed = [], set(re.findall(r"%\w+", found[0]))
-    for line in reversed(text[place:found.start()].split("\n")):
-        target = re.match(r"\s*(?:mov|add|cvt|cvta|mad|shl|mul|selp|sub)[\w.:]*\s+(%\w+),", line)
-        if target and target[1] in needed:
-            needed |= set(re.findall(r"%\w+", line))
-            lines.insert(0, line)
-    return "\n".join(lines + [found[0]])
 
 
 CLASSES = {
