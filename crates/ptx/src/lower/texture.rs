@@ -1,6 +1,6 @@
 //! Textures and surfaces.
 
-use ir::mods::{AtomOp, Bounds, Flag, Geometry, LevelMode, Space as IrSpace};
+use ir::mods::{AtomOp, Flag, Geometry, LevelMode, Space as IrSpace};
 use ir::texture::level_operands;
 use ir::{Inst, Mods, Op, Operand as Value, Origin, Reg, Ty};
 
@@ -106,7 +106,6 @@ impl<'t> Body<'t, '_> {
         };
         let mut inst = Inst::new(op);
         inst.mods = ir_mods(s, op);
-        inst.mods.bounds.get_or_insert(Bounds::Trap);
         let formatted = s.has(Kind::SurfaceElements);
         if formatted {
             inst.mods.flags = inst.mods.flags.with(Flag::Formatted);

@@ -52,13 +52,13 @@ errors! {
     shuffle_without_sync: "shfl.down.b32 %r1, %r2, 1, 31;\nvote.ballot.b32 %r1, %p1;\nshfl.up.b32 %r1, %r2, 1, 0;" => "warning no-sync `shfl.down.b32` names no lanes [shfl]\nwarning no-sync `vote.ballot.b32` names no lanes [vote]";
     texture: "tex.2d.v4.f32.f32 %r1, %r2;" => "vector a vector of 4 elements is needed [%r1]";
     texture_place: "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%d1];" => "address a texture or surface and coordinates are needed [[%d1]]";
-    texture_narrow: "suld.b.1d.b32 %r1, [%r2, {%r3}];" => "operand-type `%r2` is declared `.b32`; the instruction uses it as `.b64` [%r2]";
+    texture_narrow: "suld.b.1d.b32.trap %r1, [%r2, {%r3}];" => "operand-type `%r2` is declared `.b32`; the instruction uses it as `.b64` [%r2]";
     texture_coordinates: "tex.2d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r1}];" => "vector a vector of 2 is needed [{%r1}]";
     texture_direction: "tex.cube.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r1, %r2, %r3, %r4}];" => "modifier the modifiers of `tex.cube.v4.s32.s32` do not go together [tex]";
     texture_depth: "tld4.r.2d.v4.f32.f32 {%f1, %f1, %f1, %f1}, [%d1, {%f1, %f1}], %f1;" => "unsupported textures of depths, which are compared, are not supported [%f1]";
-    surface_wide: "sust.b.1d.v4.b64 [%d1, {%r1}], {%d1, %d1, %d1, %d1};" => "modifier the modifiers of `sust.b.1d.v4.b64` do not go together [sust]";
-    surface_cube: "sust.b.cube.b32 [%d1, {%r1, %r1, %r1, %r1}], %r1;" => "modifier the modifiers of `sust.b.cube.b32` do not go together [sust]";
-    surface_sum: "sured.b.add.1d.b32 [%d1, {%r1}], %r1;" => "modifier the modifiers of `sured.b.add.1d.b32` do not go together [sured]";
+    surface_wide: "sust.b.1d.v4.b64.zero [%d1, {%r1}], {%d1, %d1, %d1, %d1};" => "modifier the modifiers of `sust.b.1d.v4.b64.zero` do not go together [sust]";
+    surface_cube: "sust.b.cube.b32.trap [%d1, {%r1, %r1, %r1, %r1}], %r1;" => "modifier the modifiers of `sust.b.cube.b32.trap` do not go together [sust]";
+    surface_sum: "sured.b.add.1d.b32.clamp [%d1, {%r1}], %r1;" => "modifier the modifiers of `sured.b.add.1d.b32.clamp` do not go together [sured]";
     unknown_modifier: "add.fast.s32 %r1, %r2, %r3;" => "modifier `add` takes no `.fast` here [.fast]";
     near_modifier: "fma.rm.fz.f32 %f1, %f2, %f3, %f1;" => "modifier `fma` takes no `.fz` here [.fz]";
     missing_rounding: "fma.f32 %f1, %f2, %f3, %f1;" => "modifier `fma` needs a rounding mode [fma]";

@@ -337,14 +337,20 @@ pub(super) fn gathered(s: &Spelled) -> bool {
     matches!(geometry(s), "2d" | "a2d" | "cube" | "acube")
 }
 
-/// Geometries of surfaces, and vectors of at most 128 bits.
+/// Geometries whose elements are combined.
+pub(super) fn surface_reducible(s: &Spelled) -> bool {
+    matches!(geometry(s), "1d" | "2d" | "3d")
+}
+
+/// Geometries of surfaces, vectors of at most 128 bits, and the cache operators of surfaces.
 pub(super) fn surface_coordinates(s: &Spelled) -> bool {
     let fits = match s.word(Kind::Vector) {
         Some("v8") => false,
         Some("v4") => s.ty().bits() <= 32,
         _ => true,
     };
-    fits && !matches!(geometry(s), "cube" | "acube")
+    let cached = s.word(Kind::Cache) != Some("lu");
+    fits && cached && !matches!(geometry(s), "cube" | "acube")
 }
 
 pub(super) fn texture_query(s: &Spelled) -> bool {
