@@ -412,6 +412,10 @@ pub fn instructions() -> Vec<(&'static Form, String)> {
                     // Where from comes last.
                     all.sort_by_key(|(word, _)| *word == "global");
                 }
+                if matches!(form.target, Target::Special(Special::Texture)) {
+                    // `ptxas` wants the level in front of the geometry.
+                    all.sort_by_key(|(word, _)| !matches!(*word, "base" | "level" | "grad"));
+                }
                 let Ok(spelled) = spell(&[form], &all) else { continue };
                 for optional in [false, true] {
                     let Some(operands) = operands(form, &spelled, optional) else { continue };
