@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use crate::init::Init;
 use crate::mbarriers::Mbarriers;
-use crate::probe::{EventSink, LaunchStart, Place, Probe, Role, Shape, WORDS};
+use crate::probe::{EventSink, LaunchStart, Place, Probe, Role, Screen, Shape, WORDS};
 use crate::products::Products;
+use engine::{ScreenedAccess, ScreenedLaunch};
 use findings::{AccessRecord, Check, CheckSet, Finding, Findings, Kind, Location};
 use simt::machine::HangKind;
 use simt::observe::{
@@ -19,6 +20,7 @@ use vm::{Asynchrony, Definedness, UndefinedMemory};
 
 use crate::race::{Hazard, LateAccess, Race, Races, RacingAccess};
 use crate::rendezvous::Rendezvous;
+use crate::screening::Screening;
 
 /// Bytes between shared variables that no access may touch where the check `memory` is asked for.
 pub const GUARD: u64 = 256;
@@ -82,6 +84,8 @@ pub struct Checker {
     mbarriers: Option<Mbarriers>,
     products: Option<Products>,
     init: Option<Init>,
+    /// `None` if a check needs the events of all launches.
+    screening: Option<Screening>,
     findings: Findings,
 }
 
@@ -98,6 +102,7 @@ impl Checker {
             mbarriers: checks.has(Check::Sync).then(Mbarriers::default),
             products: checks.has(Check::Race).then(Products::default),
             init: checks.has(Check::Init).then(Init::new),
+            screening: Screening::new(checks),
             findings: Findings::new(program, checks),
         }
     }
@@ -177,6 +182,13 @@ impl Probe for Checker {
         self.findings.checks.observes()
     }
 
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
+        match self.screening {
+            Some(_) => Some(self),
+            None => None,
+        }
+    }
+
     fn guard(&self) -> u64 {
         if self.findings.checks.has(Check::Memory) { GUARD } else { 0 }
     }
@@ -196,6 +208,33 @@ impl Probe for Checker {
         self.begun += 1;
         if let Some(races) = &mut self.races {
             races.begin(launch);
+        }
+    }
+}
+
+impl Screen for Checker {
+    fn begin(&mut self, launch: &ScreenedLaunch) -> bool {
+        self.screening.as_mut().is_some_and(|screening| screening.begin(launch))
+    }
+
+    fn access(&mut self, access: &ScreenedAccess<'_>) -> bool {
+        let undefined = self.init.as_mut().and_then(Init::defined).map(|defined| &defined.memory);
+        self.screening.as_mut().is_some_and(|screening| screening.access(access, undefined))
+    }
+
+    fn barrier(&mut self, cta: u64) {
+        self.screening.as_mut().into_iter().for_each(|screening| screening.barrier(cta));
+    }
+
+    fn cta_ended(&mut self, cta: u64) {
+        self.screening.as_mut().into_iter().for_each(|screening| screening.cta_ended(cta));
+    }
+
+    fn ended(&mut self) {
+        let undefined = self.init.as_mut().and_then(Init::defined);
+        let undefined = undefined.map(|defined| &mut defined.memory);
+        if let Some(screening) = &mut self.screening {
+            screening.ended(undefined);
         }
     }
 }

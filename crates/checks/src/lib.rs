@@ -4,7 +4,8 @@
 //! [`code::places`] makes of a linked program. [`Checker`] is the probe of all checks: races
 //! ([`race`]), barriers and collectives that not all threads reach, and what values decide that
 //! nobody has written. It turns what it sees into [`findings`]. The laboratory and the libraries
-//! for clients run the same checks: both observe launches of the exact engine.
+//! for clients run the same checks: both observe launches of the exact engine. Launches of the fast
+//! engine in which [`Checker::screen`] refuses no access have no findings, and need no observer.
 
 mod checker;
 pub mod code;
@@ -14,6 +15,7 @@ pub mod probe;
 mod products;
 pub mod race;
 mod rendezvous;
+mod screening;
 
 pub use checker::{Checker, GUARD};
 pub use vm::UndefinedMemory;

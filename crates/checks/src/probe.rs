@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-pub use engine::{EventSink, SINK_WORDS as WORDS, SinkObserver, WideLanes as Lanes};
+pub use engine::{EventSink, SINK_WORDS as WORDS, Screen, SinkObserver, WideLanes as Lanes};
 use findings::Location;
 use isa::Span;
 use places::{Site, Source};
@@ -136,6 +136,12 @@ pub trait Probe: EventSink {
     /// that does not.
     fn observes(&self) -> bool {
         true
+    }
+
+    /// Returns what judges accesses, if launches in which nothing is refused need no events: see
+    /// [`Screen`].
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
+        None
     }
 
     /// Returns the bytes between shared variables that no access may touch.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use fast::{AccessSink, Declined, Detail, Finished, ForkedSink, LaunchObserver, Level};
+use fast::{AccessSink, Declined, Detail, Finished, ForkedSink, LaunchObserver, Level, Screen};
 use simt::memory::MemoryMap;
 use simt::observe::GroupId;
 use simt::{Pc, WarpMask};
@@ -25,15 +25,17 @@ pub(crate) fn attempt(
     monitor: &mut dyn Monitor,
 ) -> Result<Finished, Declined> {
     let mut declined = Declined::Wrapped;
+    let screened = monitor.screen().is_some();
     // With assumptions about indices first, and without if one of them fails.
     for assume in [true, false] {
         let preparation = Preparation {
             assume,
             level: options.level.unwrap_or_else(Level::best).or_less(),
-            compile: options.engine != Choice::Interpreted,
+            compile: options.engine != Choice::Interpreted && !screened,
             detailed: options.detailed,
             threads: options.threads.count,
             eager: options.threads.eager,
+            screened,
         };
         let ready =
             cache.lock().unwrap_or_else(PoisonError::into_inner).get(program, state, preparation);
@@ -56,6 +58,9 @@ pub(crate) fn attempt(
                     observer.declined_after_commit(detail);
                 }
                 *memory = std::mem::take(&mut finished.memory);
+                if finished.done {
+                    monitor.screen().into_iter().for_each(Screen::ended);
+                }
                 let (level, threads) = (finished.level, finished.threads);
                 let coverage = ready.coverage();
                 monitor.selected(&Selected::Fast { level, coverage, threads });
@@ -90,6 +95,10 @@ impl LaunchObserver for Observer<'_> {
 
     fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
         self.monitor.lanes(lanes);
+    }
+
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
+        self.monitor.screen()
     }
 
     fn accesses(&mut self) -> Option<&mut dyn AccessSink> {

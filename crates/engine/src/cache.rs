@@ -24,6 +24,8 @@ pub(crate) struct Preparation {
     pub(crate) threads: usize,
     /// Whether it uses them even if that takes longer.
     pub(crate) eager: bool,
+    /// Whether checks judge its accesses.
+    pub(crate) screened: bool,
 }
 
 /// All that a decoded launch of one program depends on.
@@ -55,7 +57,7 @@ impl Cache {
         state: &State<1>,
         preparation: Preparation,
     ) -> Result<Arc<Ready>, Declined> {
-        fast::may_run(state)?;
+        fast::may_run(state, preparation.screened)?;
         let setup = state.setup();
         let (kernel, grid, block) = (setup.kernel, setup.grid, setup.block);
         let variables = setup.variables.into();
@@ -63,8 +65,10 @@ impl Cache {
         if let Some(known) = self.launches.get(&key) {
             return known.clone();
         }
-        let Preparation { assume, level, compile, detailed, threads, eager } = preparation;
-        let ready = fast::prepare(program, state, assume).map(|kernel| {
+        let Preparation { assume, level, compile, detailed, threads, eager, screened } =
+            preparation;
+        let prepare = if screened { fast::prepare_screened } else { fast::prepare };
+        let ready = prepare(program, state, assume).map(|kernel| {
             let kernel = kernel.on_threads(threads);
             let kernel = if eager { kernel.eagerly() } else { kernel };
             let make = if compile { Ready::new } else { Ready::interpreted };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fast::{Declined, Level, Threads};
+use fast::{Declined, Level, Screen, Threads};
 use jit::{Coverage, Refused};
 use simt::observe::GroupId;
 use simt::{Pc, WarpMask};
@@ -38,6 +38,12 @@ pub trait Monitor {
 
     /// Returns the receiver of single events, if there is one. The exact engine alone has events.
     fn sink(&mut self) -> Option<&mut dyn EventSink> {
+        None
+    }
+
+    /// Returns what judges accesses, if the receiver of events needs none of a launch in which
+    /// nothing is refused: see [`Screen`].
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
         None
     }
 

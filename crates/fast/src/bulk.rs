@@ -48,6 +48,7 @@ impl Machine<'_> {
             }
             (_, None) => op.what.computed(&registers(warp, &op.src)),
             (direct, Some(memory)) => {
+                self.screen_other()?;
                 self.stats.memory_instructions += 1;
                 if self.detail.is_some() {
                     self.report_pieces(warp, op, memory, pc);
@@ -127,6 +128,7 @@ impl Machine<'_> {
         pc: u64,
         on: u32,
     ) -> Result<(), Declined> {
+        self.screen_other()?;
         self.stats.memory_instructions += 1;
         self.progress = true;
         let size = u64::from(op.size);

@@ -512,6 +512,8 @@ pub struct Code {
     pub local_bytes: usize,
     /// What is read before it is written somewhere: only that has to be zero in the beginning.
     pub cleared: Vec<Src>,
+    /// Whether functions that it calls were inlined, whose unwritten registers calls set to zero.
+    pub(crate) has_calls: bool,
     /// The computations of addresses in global memory, as far as they are linear.
     pub footprints: Box<Footprints>,
     /// Whether something may decline a launch whose footprints show nothing wrong.

@@ -2,9 +2,10 @@
 
 use crate::code::Code;
 use crate::level::Level;
-use crate::row::{Narrow, Wide};
+use crate::row::{LANES, Narrow, Wide, lanes};
 use converge::mechanism::Order;
 use ir::Sreg;
+use std::ops::Range;
 use vm::{Counts, Setup, SharedLayout, WARP_SIZE};
 
 /// CTAs that need at least this many bytes of host memory are probed before the launch begins: an
@@ -28,6 +29,8 @@ pub(crate) struct Context<'c> {
     pub(crate) resident: usize,
     pub(crate) most_resident: usize,
     pub(crate) shared: SharedLayout,
+    /// Bytes of its variables, if others lie between them; else nothing.
+    variables: Vec<Range<u64>>,
     pub(crate) workspace: u64,
     /// Whether the launch says that there are clusters, of one CTA each.
     pub(crate) explicit_cluster: bool,
@@ -50,6 +53,7 @@ impl<'c> Context<'c> {
             resident: setup.resident,
             most_resident: setup.most_resident,
             shared: setup.shared,
+            variables: variables(setup),
             workspace: setup.workspace,
             explicit_cluster: setup.clusters.explicit,
             order: setup.knobs.order,
@@ -67,6 +71,15 @@ impl<'c> Context<'c> {
     /// Returns whether so many resident CTAs take little memory, which the host always has.
     pub(crate) fn is_small(&self, ctas: usize) -> bool {
         self.bytes(ctas) < PROBE_BYTES
+    }
+
+    /// Returns whether accesses of lanes to shared memory lie in its variables each.
+    pub(crate) fn is_in_variables(&self, at: &[u64; LANES], size: u64, on: u32) -> bool {
+        let within = |at: u64| {
+            let inside = |bytes: &Range<u64>| at >= bytes.start && at + size <= bytes.end;
+            at >= self.shared.own || self.variables.iter().any(inside)
+        };
+        self.variables.is_empty() || lanes(on).all(|lane| within(at[lane]))
     }
 
     /// Estimates the host memory of so many resident CTAs.
@@ -128,6 +141,14 @@ impl<'c> Context<'c> {
             // Clocks are not decoded; `%gridid` is 0.
             _ => self.shared.sreg(reg).unwrap_or(0),
         }
+    }
+}
+
+/// Returns the bytes of shared variables with bytes between them.
+fn variables(setup: &Setup<'_>) -> Vec<Range<u64>> {
+    match setup.shared.guards {
+        0 => Vec::new(),
+        _ => setup.shared_names.iter().map(|name| name.offset..name.offset + name.len).collect(),
     }
 }
 

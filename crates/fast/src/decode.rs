@@ -16,6 +16,7 @@ use ir::module::TermKind;
 use ir::op::Class;
 use ir::{Function, Inst, Op, Operand, Reg, Symbol, Ty};
 use simt::Pc;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use vm::{Program, Setup};
 
@@ -80,6 +81,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         preds: storage.preds,
         scalars: storage.scalars,
         cleared: facts.webs().live_into(0).iter().map(|&web| storage.src(web)).collect(),
+        has_calls: matches!(whole.function, Cow::Owned(_)),
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,
         footprints: Box::new(footprints.clone()),

@@ -38,6 +38,7 @@ mod operands;
 pub mod ops;
 mod progress;
 mod row;
+mod screen;
 mod slice;
 mod speed;
 mod stack;
@@ -55,6 +56,7 @@ pub use converge::mechanism::Order;
 pub use decode::decline_reason;
 pub use detail::Detail;
 pub use level::{Level, wide};
+pub use screen::{Screen, ScreenedAccess, ScreenedLaunch};
 pub use sync::BARRIERS;
 pub use tier::{
     AccessLog, Addresses, CongruentAccesses, CtaMemory, IssueSite, LoggedAccesses, Region,
@@ -122,6 +124,12 @@ pub trait LaunchObserver {
     /// place of the path that runs next.
     fn lanes(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
 
+    /// Returns what judges the accesses of the launch, or `None` if nothing does. The same in every
+    /// call. A launch that is judged must be run by [`run`].
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
+        None
+    }
+
     /// Returns what receives the accesses of a launch in detail, or `None` if nothing does.
     fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
         None
@@ -178,7 +186,24 @@ pub struct Kernel {
 /// # Errors
 /// Returns [`Declined`] if this engine cannot run the launch.
 pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
-    may_run(state)?;
+    may_run(state, false)?;
+    decoded(program, state, assume)
+}
+
+/// Decodes the kernel of a launch for runs that are [screened](Screen), as [`prepare`].
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_screened(
+    program: &Program,
+    state: &State<1>,
+    assume: bool,
+) -> Result<Kernel, Declined> {
+    may_run(state, true)?;
+    decoded(program, state, assume)
+}
+
+fn decoded(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
     let code = decode::decode(program, &state.setup(), assume)?;
     Ok(Kernel { code, threading: workers::Threading::new(1) })
 }
@@ -189,11 +214,12 @@ pub fn order(state: &State<1>) -> Order {
     state.setup().knobs.order.unwrap_or(Order::Taken)
 }
 
-/// Checks the settings of a launch, whatever its kernel does.
+/// Checks the settings of a launch, whatever its kernel does and whether or not it is
+/// [screened](Screen).
 ///
 /// # Errors
 /// Returns [`Declined::Launch`] if this engine cannot run a launch with these settings.
-pub fn may_run(state: &State<1>) -> Result<(), Declined> {
+pub fn may_run(state: &State<1>, screened: bool) -> Result<(), Declined> {
     let setup = state.setup();
     if !state.is_fresh() {
         return Err(Declined::Launch("it has begun already"));
@@ -207,7 +233,7 @@ pub fn may_run(state: &State<1>) -> Result<(), Declined> {
     if setup.warp_barriers {
         return Err(Declined::Launch("its barriers count warps"));
     }
-    if setup.shared.guards > 0 {
+    if setup.shared.guards > 0 && !screened {
         return Err(Declined::Launch("bytes between its shared variables are guarded"));
     }
     if !setup.first_path {

@@ -101,6 +101,8 @@ pub(crate) struct Machine<'m> {
     stalled: u64,
     pub(crate) detail: Option<Box<Detail>>,
     pub(crate) observer: &'m mut dyn LaunchObserver,
+    /// Whether the observer judges accesses.
+    pub(crate) screened: bool,
     /// Runs turns in the interpreter's place.
     pub(crate) worker: Option<Box<dyn Worker + 'm>>,
     pub(crate) commits: Commits,
@@ -118,9 +120,11 @@ impl<'m> Machine<'m> {
         let detail = detailed.then(|| Box::new(Detail::new(context.code)));
         let stats = if workers.is_some() { Counts::default() } else { context.done };
         let rest = if workers.is_some() { 0..0 } else { context.done.ctas..context.total };
+        let screened = observer.screen().is_some();
         Self {
             detail,
             observer,
+            screened,
             worker,
             context,
             memory,
@@ -331,6 +335,10 @@ impl<'m> Machine<'m> {
                 charges.add(&warp.stack.charges);
             }
             self.reclaim_storage();
+            if self.screened {
+                let cta = self.ctas[self.slot].index;
+                self.observer.screen().into_iter().for_each(|screen| screen.cta_ended(cta));
+            }
             self.stats.ctas += 1;
             self.progress = true;
             self.stalled = 0;
@@ -598,7 +606,7 @@ impl<'m> Machine<'m> {
                 self.ctas[self.slot].live -= ending.count_ones();
                 warp.stack.exit(ending, *next);
                 if ending != 0 {
-                    self.after_exit();
+                    self.after_exit()?;
                 }
             }
         }

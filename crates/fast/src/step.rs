@@ -217,6 +217,9 @@ impl Machine<'_> {
         match &step.kind {
             Kind::Load(op) => {
                 self.stats.memory_instructions += 1;
+                if self.screened {
+                    self.screen_access(warp, op, AccessKind::Load, on)?;
+                }
                 self.report_access(warp, op, AccessKind::Load, pc, on);
                 self.with_memory(
                     #[inline(always)]
@@ -226,6 +229,9 @@ impl Machine<'_> {
             Kind::Store(op) => {
                 self.stats.memory_instructions += 1;
                 self.progress = true;
+                if self.screened {
+                    self.screen_access(warp, op, AccessKind::Store, on)?;
+                }
                 self.report_access(warp, op, AccessKind::Store, pc, on);
                 self.with_memory(
                     #[inline(always)]
@@ -234,6 +240,9 @@ impl Machine<'_> {
             }
             Kind::Atomic(op) => {
                 self.stats.memory_instructions += 1;
+                if self.screened {
+                    self.screen_access(warp, &op.memory, AccessKind::Atomic, on)?;
+                }
                 self.report_access(warp, &op.memory, AccessKind::Atomic, pc, on);
                 self.progress |= self.with_memory(
                     #[inline(always)]

@@ -46,6 +46,7 @@ impl Machine<'_> {
         dst: Dst,
         on: u32,
     ) -> Result<StepOutcome, Declined> {
+        self.screen_arrival(warp, on)?;
         let first = warp.lane(id, on.trailing_zeros() as usize);
         let varies = !matches!(id, Src::Const(_) | Src::Line(_, 0, _));
         if varies && lanes(on).any(|lane| warp.lane(id, lane) != first) {
@@ -63,10 +64,12 @@ impl Machine<'_> {
         barrier.arrived += on.count_ones();
         barrier.holding += holding.count_ones();
         barrier.waiting.push((group, on, kind, dst));
-        if barrier.arrived < cta.live {
+        let arrived = barrier.arrived;
+        if arrived < cta.live {
             warp.parked = true;
             return Ok(StepOutcome::Park);
         }
+        self.screen_barrier(arrived)?;
         self.complete(id, Some(warp));
         Ok(StepOutcome::Next)
     }
@@ -100,14 +103,16 @@ impl Machine<'_> {
     }
 
     /// Completes the barriers that waited only for threads that have just ended.
-    pub(crate) fn after_exit(&mut self) {
+    pub(crate) fn after_exit(&mut self) -> Result<(), Declined> {
         for id in 0..BARRIERS {
             let cta = &self.ctas[self.slot];
             let arrived = cta.barriers[id].arrived;
             if arrived > 0 && arrived >= cta.live {
+                self.screen_barrier(arrived)?;
                 self.complete(id, None);
             }
         }
+        Ok(())
     }
 
     /// Executes a collective for the active lanes.
@@ -117,6 +122,7 @@ impl Machine<'_> {
         op: &Collective,
         on: u32,
     ) -> Result<(), Declined> {
+        self.screen_collective(on)?;
         if let Some(detail) = &mut self.detail {
             detail.counts.collectives += 1;
         }

@@ -196,11 +196,15 @@ pub(crate) fn run(
     mut memory: DirectMemory<'_>,
     observer: &mut dyn LaunchObserver,
 ) -> Result<(Ended, Threads), DeclinedAt> {
-    let resumes = observer.resume_before();
-    let always_ends = resumes.is_none() && crate::ends::always_ends(context, &memory);
+    let (resumes, screened) = (observer.resume_before(), observer.screen().is_some());
+    let always_ends = resumes.is_none() && !screened && crate::ends::always_ends(context, &memory);
     let plan = LaunchPlan { always_ends, ..plan };
     let begin = Instant::now();
-    let why = match run_parallel(plan, context, &mut memory, observer) {
+    let attempt = match screened {
+        true => Attempt::Sequential(Threads::One("checks see its accesses")),
+        false => run_parallel(plan, context, &mut memory, observer),
+    };
+    let why = match attempt {
         Attempt::Ended(ended, threads) => {
             if let Threads::Many(_) = threads {
                 record_speed(plan, context, &ended, Choice::Many, begin);
@@ -213,12 +217,14 @@ pub(crate) fn run(
     };
     memory.set_journalled(!always_ends);
     let worker = plan.tier.map(Tier::worker);
-    let commits = plan.may_commit && !always_ends;
+    let commits = plan.may_commit && !always_ends && !screened;
     let may_commit = commits && (!plan.detailed || observer.can_commit());
     let mut machine = Machine::new(context, memory, plan.detailed, &mut *observer, worker, None);
     machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);
     machine.commits.last = resumes.unwrap_or(u64::MAX);
-    let flow = match level::advance(plan.level, &mut machine, u64::MAX) {
+    let begun = if screened { machine.begin_screened() } else { Ok(()) };
+    let flow = begun.and_then(|()| level::advance(plan.level, &mut machine, u64::MAX));
+    let flow = match flow {
         Ok(Flow::Stopped) if resumes.is_some() => {
             Err(Declined::Running("whoever runs it has stopped it"))
         }

@@ -181,6 +181,9 @@ mod tests {
             let report = store("memory", kernel, shared, 12).unwrap();
             assert!(matches!(report.ran, EngineUsed::Exact(Some(_))), "{kernel}: {:?}", report.ran);
             assert_beyond(store("memory", kernel, shared, 16));
+            let report = store("memory,sync", kernel, shared, 12).unwrap();
+            assert!(matches!(report.ran, EngineUsed::Fast(_)), "{kernel}: {:?}", report.ran);
+            assert_beyond(store("memory,sync", kernel, shared, 16));
             let report = store("api", kernel, shared, 16).unwrap();
             assert!(matches!(report.ran, EngineUsed::Fast(_)), "{kernel}: {:?}", report.ran);
         }

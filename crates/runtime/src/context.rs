@@ -43,7 +43,8 @@ pub struct Settings {
     pub threads: usize,
     /// The device whose limits apply to launches.
     pub device: Limits,
-    /// The checks of launches. With one that has to see their events, the exact engine runs them.
+    /// The checks of launches. Where one has to see the events of a launch, the exact engine runs
+    /// it.
     pub checks: CheckSet,
     /// What faults of launches do.
     pub faults: Faults,

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use debug::After;
 use engine::{
-    Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome, Restart,
+    Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Monitor as _, Options,
+    Outcome, Restart,
 };
 use findings::Check;
 use ir::FuncId;
@@ -216,7 +217,8 @@ impl Context {
                 guest.swap(&mut state);
                 let threads = HostThreads::up_to(self.settings.threads);
                 let Settings { mut engine, level, .. } = self.settings;
-                if reporter.checker.is_some() || after.is_some() {
+                let events = reporter.checker.is_some() && reporter.screen().is_none();
+                if events || after.is_some() {
                     engine = Choice::Exact;
                 }
                 let options = Options { engine, level, threads, detailed: false };

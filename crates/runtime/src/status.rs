@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use checks::Checker;
-use engine::{EventSink, Monitor, Progress};
+use checks::probe::Probe as _;
+use engine::{EventSink, Monitor, Progress, Screen};
 use ir::FuncId;
 use places::Place;
 use simt::observe::GroupId;
@@ -167,6 +168,10 @@ impl Monitor for StatusReporter {
 
     fn sink(&mut self) -> Option<&mut dyn EventSink> {
         self.checker.as_mut().map(|checker| checker as &mut dyn EventSink)
+    }
+
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
+        self.checker.as_mut().and_then(|checker| checker.screen())
     }
 
     fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {

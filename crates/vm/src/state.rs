@@ -250,6 +250,8 @@ pub struct Setup<'s> {
     pub most_resident: usize,
     /// The layout of a CTA's shared memory.
     pub shared: SharedLayout,
+    /// Its parts.
+    pub shared_names: &'s [Symbol],
     /// Addresses of the module's variables, in their spaces.
     pub variables: &'s [u64],
     /// The parameter block.
@@ -287,6 +289,7 @@ impl<const N: usize> State<N> {
             resident: self.resident.len(),
             most_resident: self.most_resident,
             shared: info.shared,
+            shared_names: &info.shared_names,
             variables: &info.vars,
             params: self.params.to_vec(),
             knobs: info.knobs,

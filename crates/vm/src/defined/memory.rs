@@ -260,6 +260,23 @@ impl UndefinedMemory {
         }
     }
 
+    /// Returns whether all bits of a range are defined.
+    #[must_use]
+    pub fn is_defined(&self, at: u64, len: u64) -> bool {
+        let end = at.saturating_add(len);
+        let in_range = |(_, &stop): (&u64, &u64)| stop > at;
+        let undefined = |page: u64| {
+            let base = page * PAGE;
+            self.pages.get(&page).is_some_and(|found| {
+                let part = at.max(base) - base..end.min(base + PAGE) - base;
+                found.bits[part.start as usize..part.end as usize].iter().any(|&bits| bits != 0)
+            })
+        };
+        self.is_empty()
+            || !self.ranges.range(..end).next_back().is_some_and(in_range)
+                && !(at / PAGE..end.div_ceil(PAGE)).any(undefined)
+    }
+
     /// Returns the first byte of a range with an undefined bit, with the origin of what was stored
     /// there (`None`: nothing was), and the number of such bytes.
     #[must_use]

@@ -19,7 +19,7 @@ use super::{debugged, options, report};
 use crate::adapters::shared;
 use crate::launch::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
 use crate::monitor::{Attached, LaunchMonitor, Progress};
-use crate::probe::{self, EventSink, LaunchStart};
+use crate::probe::{self, EventSink, LaunchStart, Probe, Screen};
 use crate::program::{Context, ContextState};
 use crate::stats::CodeCost;
 
@@ -421,6 +421,10 @@ impl Monitor for MonitorAdapter<'_> {
         self.monitor.probe().map(|probe| probe as &mut dyn EventSink)
     }
 
+    fn screen(&mut self) -> Option<&mut dyn Screen> {
+        self.monitor.probe().and_then(Probe::screen)
+    }
+
     fn attached(&mut self) -> engine::Attached<'_> {
         let Attached { probe, strategy } = self.monitor.attached();
         engine::Attached { sink: probe.map(|probe| probe as &mut dyn EventSink), strategy }
@@ -479,7 +483,8 @@ impl Context for VmContext<'_> {
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let scheduled = monitor.attached().strategy.is_some();
-        let observed = monitor.probe().is_some_and(|probe| probe.observes())
+        let needs_events = |probe: &mut dyn Probe| probe.observes() && probe.screen().is_none();
+        let observed = monitor.probe().is_some_and(needs_events)
             || monitor.debugger().is_some()
             || options::checks_facts(request.options);
         let exact = match request.engine {

@@ -1,0 +1,252 @@
+//! Launches that are screened have the findings that they have with all events: random kernels
+//! whose threads meet in shared and global memory, with barriers, atomics, divergent paths, early
+//! exits and values that nobody has written.
+//!
+//! `KERNELS=100000 cargo test --release --workspace --test screening -- --ignored` tries many; `SEED`
+//! makes others of them.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+
+use std::fmt::Write as _;
+
+use engine::{Choice, EngineUsed};
+use findings::CheckSet;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+
+use runtime::{Context, Module, Settings, Shape};
+
+/// Words of shared memory, and of each buffer.
+const WORDS: u32 = 256;
+
+/// What is done in a phase; numbers choose indices, sizes and lanes.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Load {
+        shared: bool,
+        index: u8,
+        bytes: u8,
+    },
+    Store {
+        shared: bool,
+        index: u8,
+        bytes: u8,
+    },
+    Atomic {
+        shared: bool,
+        index: u8,
+        scope: u8,
+    },
+    Local {
+        store: bool,
+    },
+    Barrier,
+    Shuffle,
+    /// The next act is done by some threads alone.
+    Some(u8),
+    /// Some threads end.
+    Exit(u8),
+    Fence,
+    Volatile,
+    /// A register is read that was never written.
+    Unwritten,
+}
+
+/// Which threads a number chooses, as the comparison that `%p` holds.
+fn some(which: u8) -> &'static str {
+    match which % 8 {
+        0 => "setp.lt.u32 %p, %t, 32;",
+        1 => "setp.lt.u32 %p, %t, 16;",
+        2 => "setp.eq.u32 %p, %t, 0;",
+        3 => "setp.eq.u32 %p, %c, 0;",
+        4 => "setp.ge.u32 %p, %t, 48;",
+        5 => "and.b32 %x, %t, 1; setp.eq.u32 %p, %x, 0;",
+        6 => "setp.ne.u32 %p, %c, 1;",
+        _ => "setp.lt.u32 %p, %t, 1000;",
+    }
+}
+
+/// The index of the word, in `%x`.
+fn index(which: u8) -> &'static str {
+    match which % 9 {
+        0..=3 => "mov.u32 %x, %all;",
+        4 => "mov.u32 %x, %t;",
+        5 => "xor.b32 %x, %t, 1;",
+        6 => "add.u32 %x, %t, 1; and.b32 %x, %x, 63;",
+        7 => "mov.u32 %x, 5;",
+        _ => "shr.u32 %x, %t, 1;",
+    }
+}
+
+fn access(text: &mut String, what: &str, (shared, which): (bool, u8)) {
+    let base = if shared { "%words" } else { "%out" };
+    let _ = writeln!(
+        text,
+        "{} cvt.u64.u32 %a, %x; shl.b64 %a, %a, 2; add.u64 %a, %a, {base};\n{what}",
+        index(which)
+    );
+}
+
+fn act(text: &mut String, act: Act) {
+    let space = |shared: bool| if shared { "shared" } else { "global" };
+    let ty = |bytes: u8| ["u8", "u16", "u32", "u32", "u32"][usize::from(bytes) % 5];
+    match act {
+        Act::Load { shared, index, bytes } => {
+            let what = format!("ld.{}.{} %v, [%a];", space(shared), ty(bytes));
+            access(text, &what, (shared, index));
+        }
+        Act::Store { shared, index, bytes } => {
+            let what = format!("st.{}.{} [%a], %v;", space(shared), ty(bytes));
+            access(text, &what, (shared, index));
+        }
+        Act::Atomic { shared, index, scope } => {
+            let scope =
+                [".relaxed.gpu", "", ".relaxed.cta", ".acq_rel.gpu"][usize::from(scope) % 4];
+            let what = format!("atom{scope}.{}.add.u32 %v, [%a], 1;", space(shared));
+            access(text, &what, (shared, index));
+        }
+        Act::Local { store: true } => text.push_str("st.local.u32 [frame], %v;\n"),
+        Act::Local { store: false } => text.push_str("ld.local.u32 %v, [frame];\n"),
+        Act::Barrier => text.push_str("bar.sync 0;\n"),
+        Act::Shuffle => text.push_str("shfl.sync.bfly.b32 %v, %v, 1, 31, -1;\n"),
+        Act::Fence => text.push_str("fence.acq_rel.gpu;\n"),
+        Act::Unwritten => text.push_str("mov.u32 %v, %u;\n"),
+        Act::Volatile => access(text, "ld.volatile.shared.u32 %v, [%a];", (true, 0)),
+        Act::Some(_) | Act::Exit(_) => {}
+    }
+}
+
+/// A kernel of two buffers, of which one has undefined contents.
+fn kernel(acts: &[Act]) -> String {
+    let mut text = format!(
+        ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+         .reg .b32 %t, %c, %all, %x, %v, %u; .reg .b64 %a, %out, %words, %frame; .reg .pred %p, %q;\n\
+         .shared .align 8 .b32 words[{WORDS}]; .local .align 4 .b32 frame[1];\n\
+         ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; mov.u64 %words, words;\n\
+         mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %v, %t;\n\
+         mad.lo.u32 %all, %c, 64, %t;\n"
+    );
+    let mut guarded = None;
+    for (number, &one) in acts.iter().enumerate() {
+        if let Some(which) = guarded.take() {
+            let _ = writeln!(text, "{} @!%p bra L{number};", some(which));
+            act(&mut text, one);
+            let _ = writeln!(text, "L{number}:");
+        } else {
+            act(&mut text, one);
+        }
+        match one {
+            Act::Some(which) => guarded = Some(which),
+            Act::Exit(which) => {
+                let _ = writeln!(text, "{} @%p exit;", some(which));
+            }
+            _ => {}
+        }
+    }
+    // What was computed decides something.
+    text.push_str("setp.eq.u32 %q, %v, 77;\n@%q st.global.u32 [%out], %v;\nret;\n}\n");
+    text
+}
+
+/// Findings as JSON, what the buffer holds, and whether all launches ran on the fast engine.
+type Run = (Vec<serde_json::Value>, Vec<u8>, bool);
+
+/// Launches a kernel twice.
+fn run(text: &str, checks: &str, engine: Choice, (blocks, threads): (u32, u32)) -> Run {
+    let module = Module::load("t", text).expect("it is a module");
+    let checks = CheckSet::parse(checks).expect("it is a set");
+    let settings = Settings { checks, engine, limit: 1 << 20, ..Settings::default() };
+    let mut context = Context::new(settings);
+    let id = context.load(&module).expect("it is loaded");
+    let out = context.allocate("out", u64::from(4 * WORDS)).expect("there is memory");
+    // The rest has no contents.
+    context.write(out, &[7; 512]).expect("it is in bounds");
+    let grid = [blocks, 1, 1];
+    let shape =
+        Shape { grid, block: [threads, 1, 1], shared: 0, cooperative: false, cluster: None };
+    let mut fast = true;
+    for _ in 0..2 {
+        let kernel = module.kernel("k").expect("it has one");
+        let end = context.launch(id, kernel, shape, &out.0.to_le_bytes());
+        fast &= end.is_ok_and(|report| matches!(report.ran, EngineUsed::Fast(_)));
+    }
+    let mut bytes = vec![0; 4 * WORDS as usize];
+    context.read(out, &mut bytes).expect("it is in bounds");
+    let call = places::ApiCall { function: "copy".into(), number: 1 };
+    context.note_copied_to_host(out, bytes.len() as u64, &call);
+    let found = context.take_findings();
+    let found = found.iter().map(findings::report::finding_to_json).collect();
+    (found, bytes, fast)
+}
+
+fn acts() -> impl proptest::strategy::Strategy<Value = Vec<Act>> {
+    use proptest::prelude::*;
+    let one = (any::<bool>(), any::<u8>(), any::<u8>());
+    let act = prop_oneof![
+        6 => one.prop_map(|(shared, index, bytes)| Act::Load { shared, index, bytes }),
+        8 => one.prop_map(|(shared, index, bytes)| Act::Store { shared, index, bytes }),
+        3 => one.prop_map(|(shared, index, scope)| Act::Atomic { shared, index, scope }),
+        1 => any::<bool>().prop_map(|store| Act::Local { store }),
+        6 => Just(Act::Barrier),
+        1 => Just(Act::Shuffle),
+        3 => any::<u8>().prop_map(Act::Some),
+        1 => any::<u8>().prop_map(Act::Exit),
+        1 => Just(Act::Fence),
+        1 => Just(Act::Volatile),
+        1 => Just(Act::Unwritten),
+    ];
+    proptest::collection::vec(act, 1..14)
+}
+
+/// How many kernels there were, how many of them ran on the fast engine, and how many have
+/// findings.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    kernels: u32,
+    screened: u32,
+    found: u32,
+}
+
+/// Compares random kernels.
+fn compare(kernels: u32, seed: u64) -> Tally {
+    use proptest::prelude::*;
+    let rng_seed = RngSeed::Fixed(seed);
+    let config =
+        Config { cases: kernels, failure_persistence: None, rng_seed, ..Config::default() };
+    let tally = std::cell::Cell::new(Tally::default());
+    let shapes = prop::sample::select(vec![(1, 32), (1, 64), (2, 64), (2, 32), (1, 40), (3, 16)]);
+    let checks = prop::sample::select(vec!["all", "race", "init", "sync", "race,init"]);
+    let outcome =
+        TestRunner::new(config).run(&(acts(), shapes, checks), |(acts, shape, checks)| {
+            let text = kernel(&acts);
+            let all = run(&text, checks, Choice::Exact, shape);
+            let screened = run(&text, checks, Choice::Fast, shape);
+            if (&all.0, &all.1) != (&screened.0, &screened.1) {
+                let why = format!("{checks}, {shape:?}\n{text}\n{:#?}\n{:#?}", all.0, screened.0);
+                return Err(TestCaseError::fail(why));
+            }
+            let mut now = tally.get();
+            now.kernels += 1;
+            now.screened += u32::from(screened.2);
+            now.found += u32::from(!all.0.is_empty());
+            tally.set(now);
+            Ok(())
+        });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+    tally.get()
+}
+
+#[test]
+fn screened_launches_have_the_findings_of_all_events() {
+    let tally = compare(400, 1);
+    let Tally { kernels, screened, found } = tally;
+    assert!(screened * 8 > kernels && found * 4 > kernels, "{tally:?}");
+}
+
+#[test]
+#[ignore = "minutes"]
+#[allow(clippy::print_stderr, reason = "the campaign tells how many kernels were compared")]
+fn campaign() {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let kernels = number("KERNELS").unwrap_or(100_000) as u32;
+    eprintln!("{:?}", compare(kernels, number("SEED").unwrap_or(2)));
+}
