@@ -585,7 +585,11 @@ fn step<const N: usize, O: Observer<N>>(
         let batch = state.queue.remove(index);
         batch.iter().try_for_each(|operation| complete(state, operation))
     } else {
-        (0..batch.len()).try_for_each(|lane| transfer(state, (index, lane)))
+        // Lanes that have nothing to read write with the others, in the order of lanes.
+        let reads = batch.iter().any(|op| !op.is_read());
+        let lanes = (0..batch.len()).filter(|&lane| !reads || !batch[lane].is_read());
+        let lanes: SmallVec<[usize; 32]> = lanes.collect();
+        lanes.into_iter().try_for_each(|lane| transfer(state, (index, lane)))
     };
     if let Err(failure) = done {
         let (cause, lanes) = *failure;

@@ -96,6 +96,7 @@ fn in_array(array: &Array, offset: [u64; 3], size: [u64; 3]) -> Outcome<Corner> 
 }
 
 /// The part of an array's rows that a copy of adjacent bytes takes, from a byte of a row on.
+#[derive(Clone, Copy)]
 pub(crate) struct Rows {
     pub(crate) array: u64,
     pub(crate) offset: [u64; 2],
