@@ -164,6 +164,8 @@ struct Block {
 
 /// Judges the accesses of launches.
 pub(crate) struct Screening {
+    /// Whether accesses have to be ordered.
+    race: bool,
     /// Whether values have to be written before they are read.
     init: bool,
     launch: ScreenedLaunch,
@@ -190,6 +192,7 @@ impl Screening {
         };
         checks.observes().then_some(())?;
         (!checks.has(Check::Volatile)).then(|| Self {
+            race: checks.has(Check::Race),
             init: checks.has(Check::Init),
             launch: none,
             word: 0,
@@ -221,13 +224,14 @@ impl Screening {
         undefined: Option<&UndefinedMemory>,
     ) -> bool {
         let &ScreenedAccess { kind, order, space, .. } = access;
-        let weak = kind == AccessKind::Atomic || order == Order::Weak;
-        weak && match space {
-            Space::Global => self.global(access, undefined),
-            Space::Shared => self.shared(access),
-            Space::Local => self.local(access),
-            _ => kind == AccessKind::Load,
-        }
+        let followed = !self.race || kind == AccessKind::Atomic || order == Order::Weak;
+        followed
+            && match space {
+                Space::Global => self.global(access, undefined),
+                Space::Shared => self.shared(access),
+                Space::Local => self.local(access),
+                _ => kind == AccessKind::Load,
+            }
     }
 
     /// Returns the words of bytes.
@@ -238,7 +242,8 @@ impl Screening {
 
     fn global(&mut self, access: &ScreenedAccess<'_>, undefined: Option<&UndefinedMemory>) -> bool {
         let &ScreenedAccess { cta, first_thread, kind, scope, size, at, .. } = access;
-        if kind == AccessKind::Atomic && scope == Scope::Cta {
+        let race = self.race;
+        if race && kind == AccessKind::Atomic && scope == Scope::Cta {
             return false;
         }
         let Some(phase) = self.block(cta).map(|block| block.phase) else { return false };
@@ -258,7 +263,8 @@ impl Screening {
                 let written = !last.write.is_none()
                     || !page.undefined
                     || undefined.is_none_or(|memory| memory.is_defined(start, unit));
-                if kind != AccessKind::Store && !written || !last.access(kind, now) {
+                let ordered = last.access(kind, now) || !race;
+                if kind != AccessKind::Store && !written || !ordered {
                     return false;
                 }
             }
@@ -288,7 +294,8 @@ impl Screening {
 
     fn shared(&mut self, access: &ScreenedAccess<'_>) -> bool {
         let &ScreenedAccess { cta, first_thread, kind, size, at, .. } = access;
-        let (init, bytes, shift) = (self.init, self.launch.shared_bytes, self.word);
+        let (bytes, shift) = (self.launch.shared_bytes, self.word);
+        let (race, init) = (self.race, self.init);
         let Some(block) = self.block(cta) else { return false };
         let (first, phase) = (block.first_phase, block.phase);
         for lane in lanes(access.on) {
@@ -306,7 +313,8 @@ impl Screening {
                     last.read = Stamp::default();
                 }
                 let unwritten = init && kind != AccessKind::Store && last.write.is_none();
-                if unwritten || !last.access(kind, now) {
+                let ordered = last.access(kind, now) || !race;
+                if unwritten || !ordered {
                     return false;
                 }
             }
