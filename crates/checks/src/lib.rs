@@ -5,7 +5,8 @@
 //! ([`race`]), barriers and collectives that not all threads reach, and what values decide that
 //! nobody has written. It turns what it sees into [`findings`]. The laboratory and the libraries
 //! for clients run the same checks: both observe launches of the exact engine. Launches of the fast
-//! engine in which [the checker](probe::Probe::screen) refuses no access have no findings, and need no observer.
+//! engine in which [the checker](probe::Probe::screen) refuses no access have no findings, and need
+//! no observer.
 
 mod checker;
 pub mod code;

@@ -84,6 +84,7 @@ pub(crate) fn linear_width(out: Ptr, desc: Ptr, device: i32) -> Outcome {
 // Copies.
 
 /// One side of a copy of rows.
+#[derive(Clone, Copy)]
 pub(crate) enum Side {
     /// An address and a pitch.
     Memory(u64, usize),

@@ -2,8 +2,8 @@
 //! suspicious need no events of the exact engine.
 //!
 //! A [`Screen`] judges each access on its own and may be wrong in one direction alone: what it
-//! refuses need not be a defect, what it lets pass is none. A refusal declines the launch, which the
-//! exact engine then runs from its beginning, with all events. Screened launches run on the
+//! refuses need not be a defect, what it lets pass is none. A refusal declines the launch, which
+//! the exact engine then runs from its beginning, with all events. Screened launches run on the
 //! interpreter, on one thread, and commit nothing before they end.
 //!
 //! The interpreter itself refuses what screens do not follow: barriers that a part of a warp comes
@@ -70,8 +70,8 @@ pub trait Screen {
     /// it.
     fn begin(&mut self, launch: &ScreenedLaunch) -> bool;
 
-    /// Called before each access, in the canonical order. Returns `false` if the exact engine has to
-    /// run the launch.
+    /// Called before each access, in the canonical order. Returns `false` if the exact engine has
+    /// to run the launch.
     fn access(&mut self, access: &ScreenedAccess<'_>) -> bool;
 
     /// Called when all threads of a CTA have come to a barrier.

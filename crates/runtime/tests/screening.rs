@@ -2,8 +2,8 @@
 //! whose threads meet in shared and global memory, with barriers, atomics, divergent paths, early
 //! exits and values that nobody has written.
 //!
-//! `KERNELS=100000 cargo test --release --workspace --test screening -- --ignored` tries many; `SEED`
-//! makes others of them.
+//! `KERNELS=100000 cargo test --release --workspace --test screening -- --ignored` tries many;
+//! `SEED` makes others of them.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
 
@@ -119,7 +119,8 @@ fn act(text: &mut String, act: Act) {
 fn kernel(acts: &[Act]) -> String {
     let mut text = format!(
         ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
-         .reg .b32 %t, %c, %all, %x, %v, %u; .reg .b64 %a, %out, %words, %frame; .reg .pred %p, %q;\n\
+         .reg .b32 %t, %c, %all, %x, %v, %u; .reg .b64 %a, %out, %words;\n\
+         .reg .pred %p, %q;\n\
          .shared .align 8 .b32 words[{WORDS}]; .local .align 4 .b32 frame[1];\n\
          ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; mov.u64 %words, words;\n\
          mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %v, %t;\n\
