@@ -3,8 +3,8 @@
 //! The barriers of a block part its launch into phases. In a launch that is not suspicious, a word
 //! that a thread writes is accessed by no other thread in the same phase, and by no other block,
 //! except where all of these accesses are atomics; and nothing is read that nobody has written.
-//! Such a launch has no race by the memory model of PTX, whatever fences and atomics order besides, and
-//! no undefined value anywhere. Other launches need not have a defect.
+//! Such a launch has no race by the memory model of PTX, whatever fences and atomics order besides,
+//! and no undefined value anywhere. Other launches need not have a defect.
 //!
 //! For each word, the last write and the last read are kept, as HiRace (Jacobson, Burtscher and
 //! Gopalakrishnan, SC 2024) keeps the state of an address.
