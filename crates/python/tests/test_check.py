@@ -27,8 +27,9 @@ def test_some_checks_and_none():
     assert run("race-in-block-mended.ptx", check="all").findings == ()
 
 
-def test_a_checked_launch_runs_on_the_exact_engine():
-    assert "exact" in run("race-in-block-mended.ptx", check="race").engine
+def test_the_exact_engine_runs_checked_launches_that_are_suspicious():
+    assert "fast" in run("race-in-block-mended.ptx", check="race").engine
+    assert "exact" in run("race-in-block.ptx", check="race").engine
 
 
 def test_an_unknown_check_is_refused_with_the_nearest_name():
