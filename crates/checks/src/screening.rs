@@ -14,15 +14,21 @@ use std::ops::RangeInclusive;
 use engine::{ScreenedAccess, ScreenedLaunch};
 use findings::{Check, CheckSet};
 use rustc_hash::FxHashMap;
+use simt::WarpMask;
 use simt::observe::{AccessKind, Order, Scope, Space};
 use vm::UndefinedMemory;
 
 /// Bytes of a page of global memory.
 const PAGE: u64 = 4096;
 
-/// Most pages of global memory that are followed: 256 MiB. Their words take up to 4 GiB of the host
-/// where single bytes are written, else 1 GiB.
+/// Most pages of global memory that are followed: 256 MiB.
 const MOST_PAGES: usize = 1 << 16;
+
+/// Most words of these, which take 1 GiB of the host.
+const MOST_WORDS: usize = 1 << 26;
+
+/// Most bytes of local memory of a block that are followed.
+const MOST_LOCAL: usize = 16 << 20;
 
 /// Bits of a number of a phase, and of a thread in its block.
 const PHASE_BITS: u32 = 19;
@@ -214,7 +220,8 @@ impl Screening {
         self.clear();
         self.launch = *launch;
         self.word = launch.smallest_word.trailing_zeros();
-        launch.ctas < SEVERAL && launch.threads < 1 << THREAD_BITS
+        let local = (launch.threads as usize).saturating_mul(launch.local_bytes);
+        launch.ctas < SEVERAL && launch.threads < 1 << THREAD_BITS && local <= MOST_LOCAL
     }
 
     /// Judges an access of a warp.
@@ -234,12 +241,6 @@ impl Screening {
             }
     }
 
-    /// Returns the words of bytes.
-    fn words(&self, at: u64, size: u32) -> RangeInclusive<usize> {
-        let last = at + u64::from(size.max(1)) - 1;
-        (at >> self.word) as usize..=(last >> self.word) as usize
-    }
-
     fn global(&mut self, access: &ScreenedAccess<'_>, undefined: Option<&UndefinedMemory>) -> bool {
         let &ScreenedAccess { cta, first_thread, kind, scope, size, at, .. } = access;
         let race = self.race;
@@ -247,7 +248,7 @@ impl Screening {
             return false;
         }
         let Some(phase) = self.block(cta).map(|block| block.phase) else { return false };
-        for lane in lanes(access.on) {
+        for lane in WarpMask::from_bits(access.on.into()) {
             let (at, now) = (at[lane], Stamp::new(cta, first_thread + lane as u32, phase));
             // Accesses that go from page to page are not aligned.
             let (number, within) = (at / PAGE, at % PAGE);
@@ -255,9 +256,8 @@ impl Screening {
                 return false;
             }
             let Some(index) = self.page(number, undefined) else { return false };
-            let (words, unit) = (self.words(within, size), 1 << self.word);
-            let page = &mut self.pages[index];
-            for word in words {
+            let (page, unit) = (&mut self.pages[index], 1 << self.word);
+            for word in words(within, size, self.word) {
                 let start = number * PAGE + word as u64 * unit;
                 let last = &mut page.words[word];
                 let written = !last.write.is_none()
@@ -280,10 +280,11 @@ impl Screening {
         let next = self.pages.len();
         let index = *self.numbers.entry(number).or_insert(next);
         if index == next {
-            if next >= MOST_PAGES {
+            let words = PAGE as usize >> self.word;
+            if next >= MOST_PAGES || (next + 1) * words > MOST_WORDS {
                 return None;
             }
-            let words = vec![Word::default(); PAGE as usize >> self.word].into();
+            let words = vec![Word::default(); words].into();
             let defined = |memory: &UndefinedMemory| memory.is_defined(number * PAGE, PAGE);
             let undefined = !undefined.is_none_or(defined);
             self.pages.push(Page { number, words, undefined });
@@ -298,14 +299,13 @@ impl Screening {
         let (race, init) = (self.race, self.init);
         let Some(block) = self.block(cta) else { return false };
         let (first, phase) = (block.first_phase, block.phase);
-        for lane in lanes(access.on) {
+        for lane in WarpMask::from_bits(access.on.into()) {
             let (at, now) = (at[lane], Stamp::new(0, first_thread + lane as u32, phase));
-            let end = at + u64::from(size.max(1));
-            if end > bytes {
+            if at + u64::from(size) > bytes {
                 return false;
             }
-            for word in at >> shift..=(end - 1) >> shift {
-                let last = &mut block.shared[word as usize];
+            for word in words(at, size, shift) {
+                let last = &mut block.shared[word];
                 if last.write.phase() < first {
                     last.write = Stamp::default();
                 }
@@ -326,7 +326,7 @@ impl Screening {
         let &ScreenedAccess { cta, first_thread, kind, size, at, .. } = access;
         let (init, bytes) = (self.init, self.launch.local_bytes);
         let Some(block) = self.block(cta) else { return false };
-        for lane in lanes(access.on) {
+        for lane in WarpMask::from_bits(access.on.into()) {
             let from = at[lane] as usize;
             if from + size as usize > bytes {
                 return false;
@@ -394,7 +394,8 @@ impl Screening {
     }
 }
 
-/// Returns the numbers of lanes.
-fn lanes(on: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |lane| on >> lane & 1 != 0)
+/// Returns the words, of so many bits of an address, of at least one byte.
+fn words(at: u64, size: u32, bits: u32) -> RangeInclusive<usize> {
+    let last = at + u64::from(size.max(1)) - 1;
+    (at >> bits) as usize..=(last >> bits) as usize
 }
