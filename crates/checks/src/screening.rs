@@ -189,18 +189,11 @@ pub(crate) struct Screening {
 impl Screening {
     /// Returns what judges accesses for these checks, or `None` if one of them needs all events.
     pub(crate) fn new(checks: CheckSet) -> Option<Self> {
-        let none = ScreenedLaunch {
-            ctas: 0,
-            threads: 0,
-            shared_bytes: 0,
-            local_bytes: 0,
-            smallest_word: 1,
-        };
         checks.observes().then_some(())?;
         (!checks.has(Check::Volatile)).then(|| Self {
             race: checks.has(Check::Race),
             init: checks.has(Check::Init),
-            launch: none,
+            launch: ScreenedLaunch::default(),
             word: 0,
             pages: Vec::new(),
             numbers: FxHashMap::default(),

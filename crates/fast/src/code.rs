@@ -296,6 +296,11 @@ impl Memory {
         u64::from(self.word) * u64::from(self.words)
     }
 
+    /// Bytes of a lane's access of this kind: an atomic has one word.
+    pub(crate) fn lane_bytes(&self, kind: AccessKind) -> u32 {
+        if kind == AccessKind::Atomic { self.word } else { self.bytes() as u32 }
+    }
+
     /// Whether it has a footprint (`flow::footprint`). Such accesses make no claims in regions of
     /// which each CTA accesses bytes of its own, so others may not use what was found for them.
     #[must_use]

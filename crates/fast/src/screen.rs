@@ -26,7 +26,7 @@ const OFFSET: u64 = 0xffff_ffff;
 const REFUSED: Declined = Declined::Running("checks have to see its events");
 
 /// The extents of a screened launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScreenedLaunch {
     /// CTAs of the grid.
     pub ctas: u64,
@@ -140,7 +140,7 @@ impl Machine<'_> {
         if space.window().is_some() {
             at.iter_mut().for_each(|at| *at &= OFFSET);
         }
-        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
+        let size = op.lane_bytes(kind);
         if space == Space::Shared && !self.context.is_in_variables(&at, u64::from(size), on) {
             return Err(REFUSED);
         }
@@ -171,13 +171,8 @@ impl Machine<'_> {
         if self.screened { Err(REFUSED) } else { Ok(()) }
     }
 
-    /// Refuses the arrival of a part of a warp at a barrier.
-    pub(crate) fn screen_arrival(&self, warp: &Warp, on: u32) -> Result<(), Declined> {
-        let part = on != warp.launched || warp.exited != 0;
-        if self.screened && part { Err(REFUSED) } else { Ok(()) }
-    }
-
-    /// Tells the screen of a barrier that so many threads complete.
+    /// Tells the screen of a barrier that so many threads complete. If these are all of the CTA,
+    /// whole warps have come: a warp waits with all of its lanes.
     pub(crate) fn screen_barrier(&mut self, arrived: u32) -> Result<(), Declined> {
         if !self.screened {
             return Ok(());

@@ -317,7 +317,7 @@ impl Machine<'_> {
             pc: Pc(pc),
             kind,
             space,
-            size: if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 },
+            size: op.lane_bytes(kind),
             first_thread: warp.first_thread + first,
             lanes: count as u16,
             at: low & mask,
@@ -364,7 +364,7 @@ impl Machine<'_> {
         if space.window().is_some() {
             at.iter_mut().for_each(|at| *at &= OFFSET);
         }
-        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
+        let size = op.lane_bytes(kind);
         let access = WarpAccess { pc, kind, space, size, on, at, times };
         self.observer.accesses().is_none_or(|sink| sink.warp_access(&access))
     }
@@ -379,7 +379,7 @@ impl Machine<'_> {
         (on, address): (u32, impl Fn(usize) -> u64),
         times: u64,
     ) {
-        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
+        let size = op.lane_bytes(kind);
         let (order, scope) = (op.order, op.scope);
         let mut report = |space: Space, lanes: &[(u16, u64)]| {
             let values = &[][..];

@@ -46,7 +46,6 @@ impl Machine<'_> {
         dst: Dst,
         on: u32,
     ) -> Result<StepOutcome, Declined> {
-        self.screen_arrival(warp, on)?;
         let first = warp.lane(id, on.trailing_zeros() as usize);
         let varies = !matches!(id, Src::Const(_) | Src::Line(_, 0, _));
         if varies && lanes(on).any(|lane| warp.lane(id, lane) != first) {
