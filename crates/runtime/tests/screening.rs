@@ -243,6 +243,19 @@ fn screened_launches_have_the_findings_of_all_events() {
     assert!(screened * 8 > kernels && found * 4 > kernels, "{tally:?}");
 }
 
+/// Threads store a word each, the last ones end, and the others read their neighbours' words behind
+/// a barrier.
+#[test]
+fn barriers_do_not_order_threads_that_have_ended() {
+    let store = Act::Store { shared: true, index: 4, bytes: 2 };
+    let load = Act::Load { shared: true, index: 6, bytes: 2 };
+    let text = kernel(&[store, Act::Exit(4), Act::Barrier, load]);
+    let [all, screened] =
+        [Choice::Exact, Choice::Fast].map(|engine| run(&text, "race", engine, (1, 64)));
+    assert_eq!(all.0, screened.0);
+    assert!(all.0.iter().any(|found| found["kind"] == "race-in-warp"), "{:?}", all.0);
+}
+
 #[test]
 #[ignore = "minutes"]
 #[allow(clippy::print_stderr, reason = "the campaign tells how many kernels were compared")]
