@@ -227,12 +227,17 @@ pub fn read(state: &State, number: u16, write: bool) -> Result<u64, NoAccess> {
     })
 }
 
+/// Returns whether a CSR changes without being written.
+pub(crate) fn counts(number: u16) -> bool {
+    matches!(number, 0xb00 | 0xb02 | 0xc00..=0xc02)
+}
+
 fn read_cap(state: &State, number: u16) -> u64 {
     match number {
         // "SLAB" and the version 0.1.1 of the documents.
         0x7c0 => 0x534c_4142,
         0x7c1 => 0x0001_0100,
-        0x7c7 if state.config.pmask => 1 | u64::from(state.config.banks - 1) << 1 | 1 << 4,
+        0x7c7 => capabilities(&state.config),
         0x7d0 if state.rsv.zero => state.config.zmode_bit.mask(),
         0x7d2 => u64::from(state.rsv.zero) << 11,
         0x7f2 => u64::from(state.rsv.first_fault) << 4,
@@ -250,6 +255,19 @@ fn read_rsv(state: &State, number: u16) -> Result<u64, NoAccess> {
         0x7ff => state.rsv.fault_index,
         _ => return Err(NoAccess),
     })
+}
+
+/// Returns the value of 0x7C7: PMASK exists, programmable banks, mask algebra.
+fn capabilities(config: &Config) -> u64 {
+    match config.pmask {
+        true => 1 | u64::from(config.banks - 1) << 1 | 1 << 4,
+        false => 0,
+    }
+}
+
+/// Returns the values of 0x7C7 and 0xFC0.
+pub(crate) fn discovery(config: &Config) -> (u64, u64) {
+    (capabilities(config), info(config))
 }
 
 /// Returns the value of 0xFC0: level 1:0, fused branches 2, `pmmov.to_p0` with a bank 3, lane forms

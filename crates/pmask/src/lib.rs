@@ -11,9 +11,10 @@
 //! |---|---|
 //! | [`table`] | the instruction table: decoder, encoder, assembler, disassembler |
 //! | [`mod@asm`] | pseudo-instructions, `.level`, `.insn` listings |
-//! | [`config`] | the options of the machine |
+//! | [`config`], `discovery` | the options of the machine, and what programs find out of them |
 //! | [`machine`] | loading, reset, fetch, traps |
 //! | [`state`], [`csr`] | registers, masks, lanes; `code`: decoded instructions by address |
+//! | `mark` | recognition of a state that comes again |
 //! | [`program`], [`elf`] | programs: ELF files read and written, assembly text |
 //! | [`host`] | console, exit, HTIF, semihosting |
 //! | [`conform`] | runs tables of test vectors |
@@ -30,12 +31,14 @@ pub mod config;
 pub mod conform;
 pub mod csr;
 pub mod decode;
+mod discovery;
 mod effects;
 pub mod elf;
 mod exec;
 pub mod host;
 mod inspect;
 pub mod machine;
+mod mark;
 pub mod op;
 pub mod pmp;
 pub mod program;
@@ -46,5 +49,6 @@ pub mod trap;
 
 pub use config::{Config, Level};
 pub use machine::{Launch, Pmask};
+pub use mark::Mark;
 pub use program::Program;
 pub use state::State;

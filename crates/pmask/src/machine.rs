@@ -338,6 +338,7 @@ impl Pmask {
         let unhandled = state.csr.mtvec == 0;
         let semihosting = inst.is_some_and(|i| i.op == Op::Ebreak && i.len == 4)
             && host::is_semihosting(state, state.pc);
+        state.involved += u64::from(call || semihosting);
         if semihosting {
             host::semihosting(state);
             state.pc = state.pc.wrapping_add(4);

@@ -184,6 +184,9 @@ pub struct State {
     /// Memory protection holds for machine mode too.
     pub(crate) locked: bool,
     pub(crate) decoded: Decoded,
+    /// Stores, reads of counters and calls of the host: what may make the same registers go on
+    /// differently.
+    pub(crate) involved: u64,
     /// The instruction jumped to itself without changing anything.
     pub(crate) stuck: bool,
     /// The calls that the program is in, for debuggers.
@@ -223,6 +226,7 @@ impl State {
             slots: LaneSlots::default(),
             locked: false,
             decoded: Decoded::default(),
+            involved: 0,
             stuck: false,
             calls: Calls::default(),
         }
@@ -250,8 +254,15 @@ impl State {
     /// If the bytes are not all inside memory; then nothing is written.
     pub fn write(&mut self, addr: u64, bytes: &[u8]) -> AccessResult<()> {
         self.memory.write_bytes(Addr(addr), bytes)?;
-        self.decoded.forget(addr, bytes.len() as u64);
+        self.changed(addr, bytes.len() as u64);
         Ok(())
+    }
+
+    /// Notes that guest memory was written.
+    #[inline]
+    pub(crate) fn changed(&mut self, addr: u64, size: u64) {
+        self.involved += 1;
+        self.decoded.forget(addr, size);
     }
 
     /// Writes an integer register; writes to x0 vanish.

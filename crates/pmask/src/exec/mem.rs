@@ -40,7 +40,7 @@ pub(crate) fn store(state: &mut State, addr: u64, width: Width, value: u64) -> R
     }
     if addr & (size - 1) == 0 {
         state.memory.store(Addr(addr), width, value).map_err(|_| fault)?;
-        state.decoded.forget(addr, size);
+        state.changed(addr, size);
     } else if state.config.misaligned_trap {
         return Err(Trap::new(TrapCause::StoreMisaligned, addr));
     } else {
@@ -105,7 +105,7 @@ pub(crate) fn atomic(
         _ => combine::<i32, u32>(op, old, value),
     });
     let old = old.map_err(|_| Trap::new(TrapCause::StoreFault, addr))?;
-    state.decoded.forget(addr, width.bytes());
+    state.changed(addr, width.bytes());
     if state.host.watches(addr, width.bytes()) {
         crate::host::htif_store(state, width.bytes());
     }

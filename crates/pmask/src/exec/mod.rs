@@ -302,6 +302,7 @@ fn csr_access(
 ) -> Result<(), Trap> {
     let writes = op == CsrOp::Write || !zero;
     let old = csr::read(state, inst.csr, writes).map_err(|_| illegal(inst))?;
+    state.involved += u64::from(csr::counts(inst.csr));
     if writes {
         let new = match op {
             CsrOp::Write => operand,

@@ -3,7 +3,7 @@
 use crate::timing::flight::{Flight, Stage};
 use crate::timing::params::Params;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cache {
     line: u32,
     latency: u64,
@@ -32,6 +32,17 @@ impl Cache {
             hits: 0,
             misses: 0,
         }
+    }
+
+    /// Counts times from a cycle on and forgets the counts, so that states of different cycles can be
+    /// compared.
+    pub(crate) fn count_from(&mut self, cycle: u64) {
+        (self.hits, self.misses) = (0, 0);
+        if let Some((flight, answer)) = &mut self.missing {
+            flight.count_from(cycle);
+            *answer = answer.saturating_sub(cycle);
+        }
+        self.fetched.iter_mut().chain(&mut self.output).for_each(|f| f.count_from(cycle));
     }
 
     pub(crate) fn misses_now(&self) -> bool {

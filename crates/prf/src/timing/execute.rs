@@ -20,7 +20,7 @@ use crate::timing::params::{LoadStore, Params};
 use crate::timing::stats::Stall;
 
 /// A unit, and the queue of its results.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Pipe {
     unit: Unit,
     latency: u32,
@@ -34,7 +34,7 @@ struct Pipe {
 }
 
 /// All units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Execute {
     pipes: Vec<Pipe>,
     queue: usize,
@@ -74,6 +74,15 @@ impl Execute {
             waiting_accesses: params.load_store.queue as usize,
             params: params.clone(),
             dirty: BTreeSet::new(),
+        }
+    }
+
+    /// Counts times from a cycle on, so that states of different cycles can be compared.
+    pub(crate) fn count_from(&mut self, cycle: u64) {
+        for pipe in &mut self.pipes {
+            let single = pipe.input.iter_mut().chain(&mut pipe.result);
+            let inside = pipe.inside.iter_mut().map(|(flight, _)| flight);
+            single.chain(inside).chain(&mut pipe.queue).for_each(|f| f.count_from(cycle));
         }
     }
 

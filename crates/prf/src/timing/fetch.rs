@@ -16,7 +16,7 @@ use crate::timing::params::Policy;
 use crate::timing::stats::Stall;
 
 /// A warp on the multiprocessor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resident {
     pub(crate) warp: Warp,
     pub(crate) ready: bool,
@@ -41,7 +41,7 @@ pub(crate) struct News {
     pub(crate) full: Vec<bool>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scheduler {
     policy: Policy,
     interlocked: bool,
@@ -95,6 +95,17 @@ impl Scheduler {
 
     pub(crate) fn resident_mut(&mut self, slot: usize) -> Option<&mut Resident> {
         self.warps.get_mut(slot)?.as_mut()
+    }
+
+    /// Counts times from a cycle on, so that states of different cycles can be compared.
+    pub(crate) fn count_from(&mut self, cycle: u64) {
+        self.free_at = self.free_at.map(|at| at.saturating_sub(cycle));
+    }
+
+    /// Returns whether all warps stand where those of another state do.
+    pub(crate) fn stands_as(&self, other: &Self) -> bool {
+        let at = |r: &Option<Resident>| r.as_ref().map(|r| (r.warp.pc, r.in_flight, r.ready));
+        self.turn == other.turn && self.warps.iter().map(at).eq(other.warps.iter().map(at))
     }
 
     fn pair(&self, group: usize) -> impl Iterator<Item = &Resident> {

@@ -75,7 +75,7 @@ pub struct Record {
 }
 
 /// The instruction with the inputs collected so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flight {
     /// The slot of its warp.
     pub(crate) slot: usize,
@@ -128,6 +128,15 @@ impl Flight {
 
     pub(crate) fn pass(&mut self, stage: Stage, cycle: u64) {
         self.times.0[stage as usize] = cycle;
+    }
+
+    /// Keeps of its times what decides anything: how long ago it was dispatched.
+    pub(crate) fn count_from(&mut self, cycle: u64) {
+        let dispatched = self.times.at(Stage::Dispatch);
+        self.times = Times::default();
+        if dispatched > 0 {
+            self.pass(Stage::Dispatch, cycle.saturating_sub(dispatched) + 1);
+        }
     }
 
     /// Returns whether control depends on it, so that its warp cannot fetch until it has taken

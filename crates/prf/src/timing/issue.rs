@@ -14,7 +14,7 @@ use crate::timing::flight::{Flight, Stage};
 use crate::timing::stats::Stall;
 
 /// Registers and predicates that are not written yet, for each warp. Empty in the faithful mode.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Scoreboard {
     registers: Vec<u64>,
     predicates: Vec<u32>,
@@ -48,7 +48,7 @@ impl Scoreboard {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Issue {
     full_from: usize,
     buffers: Vec<VecDeque<Box<Flight>>>,
@@ -77,6 +77,15 @@ impl Issue {
             blocked: None,
             predicate_reads: 0,
         }
+    }
+
+    /// Counts times from a cycle on and forgets the counts, so that states of different cycles can be
+    /// compared.
+    pub(crate) fn count_from(&mut self, cycle: u64) {
+        self.predicate_reads = 0;
+        let collecting = self.collectors.iter_mut().flatten().map(|(flight, _)| flight);
+        let waiting = self.buffers.iter_mut().flatten().chain(&mut self.ready);
+        collecting.chain(waiting).for_each(|flight| flight.count_from(cycle));
     }
 
     /// Clears what an instruction that has been written occupied.

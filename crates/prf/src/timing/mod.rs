@@ -14,6 +14,7 @@
 //! | `cache` | instruction cache and memory |
 //! | `issue` | buffers, operand collectors, dispatch, scoreboard |
 //! | `execute`, `writeback` | units, result queues, write ports |
+//! | `mark` | recognition of a state that comes again |
 //! | [`watch`] | hazards inside packets, as they happen |
 //! | [`stats`] | counters |
 
@@ -22,6 +23,7 @@ mod execute;
 mod fetch;
 pub mod flight;
 mod issue;
+mod mark;
 pub mod params;
 pub mod stats;
 pub mod watch;
@@ -48,6 +50,7 @@ use issue::Issue;
 use watch::Watcher;
 
 pub use flight::Record;
+pub use mark::Mark;
 pub use params::{Hazards, Params, ParamsError, Policy};
 pub use stats::{Stall, TimingCounts, UnitCounts};
 pub use watch::Met;
@@ -90,6 +93,8 @@ pub struct State {
     slots: LaneSlots,
     counts: Counts,
     timing: TimingCounts,
+    /// Stores so far.
+    stores: u64,
     records: Vec<Record>,
     /// Number of records that still fit.
     room: usize,
@@ -249,6 +254,7 @@ impl State {
         news: &mut News,
     ) -> Result<(), Halted> {
         let Self { execute, scheduler, memory, counts, watcher, interlocked, .. } = self;
+        let stored = &mut self.stores;
         let special = |slot: usize| {
             let none = Special { first_thread: 0, block: 0, dim: 0, argument: 0 };
             scheduler.resident(slot).map_or(none, |r| r.warp.special)
@@ -256,6 +262,7 @@ impl State {
         let id = |slot: usize| scheduler.resident(slot).map_or_else(nobody, |r| r.warp.id);
         let mut computed = |Computed { flight, target }: Computed<'_>| {
             counts.count(&flight.insn, &flight.effect);
+            *stored += u64::from(execute::stores(&flight.insn));
             if flight.insn.jumps() {
                 news.resolved = Some((flight.slot, target));
                 if O::EVENTS.has(Events::BRANCH) {
@@ -383,6 +390,7 @@ impl Machine for Timed {
             slots,
             counts,
             timing: TimingCounts::default(),
+            stores: 0,
             records: Vec::new(),
             room: self.records,
             missed: 0,
