@@ -89,6 +89,8 @@ pub fn run(file: &TestFile) -> Result<Observed, String> {
 pub(crate) struct Case {
     isa: &'static Isa,
     program: Arc<dyn Program>,
+    /// What the machine warned of when it loaded the program.
+    warnings: Vec<isa::Diagnostic>,
     source: Source,
 }
 
@@ -120,8 +122,10 @@ fn prepare(
         )
         .map_err(|finding| one(hide_directory(finding, file)))?;
         let shown = read.module.value.display().to_string();
-        let program = load_program(isa, &shown, &bytes, &wanted(&read.launches), sources)?;
-        return Ok(Some(Case { isa, program, source: Source::Launch(Box::new(read)) }));
+        let (program, warnings) =
+            load_program(isa, &shown, &bytes, &wanted(&read.launches), sources)?;
+        let source = Source::Launch(Box::new(read));
+        return Ok(Some(Case { isa, program, warnings, source }));
     }
     let options = file.runs.first().map_or(&[][..], |run| &run.options);
     let isa = machines::configured(isa_of(file, name)?, options).map_err(one)?;
@@ -133,7 +137,10 @@ fn prepare(
     match program {
         Some(_) if found.has_errors() => Err(found),
         Some(_) if file.check => Ok(None),
-        Some(program) => Ok(Some(Case { isa, program: Arc::from(program), source: Source::Runs })),
+        Some(program) => {
+            let warnings = found.iter().cloned().collect();
+            Ok(Some(Case { isa, program: Arc::from(program), warnings, source: Source::Runs }))
+        }
         None => Err(found),
     }
 }
@@ -342,7 +349,8 @@ impl Case {
         if found.has_errors() {
             return Err(found);
         }
-        Job::prepare_loaded(parts, Arc::clone(&self.program), &settings)
+        let job = Job::prepare_loaded(parts, Arc::clone(&self.program), &settings)?;
+        Ok(job.with_warnings(self.warnings.clone()))
     }
 
     /// A machine without a grid needs no extents.

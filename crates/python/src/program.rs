@@ -91,7 +91,7 @@ fn load(
     let wanted: Vec<Located<String>> =
         kernels.iter().map(|k| Located { value: k.clone(), span: Span::default() }).collect();
     match load_program(machine, &name, &bytes, &wanted, &mut sources) {
-        Ok(program) => Ok(Program {
+        Ok((program, _)) => Ok(Program {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             machine,
             program,

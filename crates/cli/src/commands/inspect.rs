@@ -1,12 +1,14 @@
 //! The commands `check`, `list` and `cfg`: inspection of programs without running them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use lab::run::{Job, JobParts, Settings};
 use lab::show;
 use machines::{Image, Isa, Program};
 
+use super::run::LAUNCH_FILE;
 use super::{choose_isa, reading, refuse};
 use crate::args::{Cfg, Check, GraphFormat, IsaChoice, List};
 use crate::line::Line;
@@ -69,6 +71,11 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
     let places = write_line("check", &files, &args.isa, &mut sources);
     let mut exit = Exit::Ok;
     for (index, path) in files.into_iter().enumerate() {
+        if let Some(file) = launch_file(path) {
+            let good = check_launches(&file, (path, places.files[index]), &places, &mut sources, out);
+            exit = if good { exit } else { Exit::Usage };
+            continue;
+        }
         let isa = match isa_of(&args.isa, &places, path, index) {
             Ok(isa) => isa,
             Err(finding) => {
@@ -95,6 +102,52 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
         }
     }
     exit
+}
+
+/// Returns the launch file that a path names, if it names one.
+fn launch_file(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return Some(path.join(LAUNCH_FILE));
+    }
+    path.extension().is_some_and(|e| e == "toml").then(|| path.to_owned())
+}
+
+/// Checks all of a launch file that can be checked before it runs: its program, arguments, buffers
+/// and expectations. Prints the result; returns whether it could run.
+fn check_launches(
+    file: &Path,
+    (path, span): (&Path, Span),
+    places: &Places,
+    sources: &mut SourceMap,
+    out: &mut Out,
+) -> bool {
+    let job = match places.isa {
+        Some(isa) => {
+            let finding = Diagnostic::error("cli::conflict", "a launch file names its machine");
+            let mut found = Diagnostics::new();
+            found.push(finding.at(isa, "").help("leave --isa away"));
+            Err(found)
+        }
+        None => JobParts::from_launch_file(file, Some(span), sources)
+            .and_then(|parts| Job::prepare(parts, &Settings::default(), sources)),
+    };
+    let (text, good, found) = match job {
+        Ok(job) => {
+            let mut found = Diagnostics::new();
+            job.warnings().into_iter().for_each(|warning| found.push(warning));
+            let launches = job.kernel_names().count();
+            let plural = if launches == 1 { "" } else { "es" };
+            (format!("ok, {launches} launch{plural}"), true, found)
+        }
+        Err(found) => {
+            let errors = found.error_count();
+            let plural = if errors == 1 { "" } else { "s" };
+            (format!("{errors} error{plural}"), false, found)
+        }
+    };
+    out.findings(&found, sources);
+    out.text(&format!("{}: {text}\n", path.display()));
+    good
 }
 
 /// Prints a program's kernels.

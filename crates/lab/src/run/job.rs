@@ -7,7 +7,7 @@ use inputs::array::Array;
 use inputs::kernel::KernelInfo;
 use inputs::launch::{LaunchEntry, Located, MachineOption, NamedBuffer};
 use inputs::limits::Limits;
-use isa::Span;
+use isa::{Diagnostic, Span};
 use machines::{Choice, HostThreads, Isa, Level, Program};
 
 use super::checks::Check;
@@ -55,6 +55,8 @@ pub struct Job {
     pub(super) checks: Vec<Check>,
     pub(super) skipped_checks: usize,
     pub(super) memory: Vec<MemoryRequest>,
+    /// What the machine warned of when it loaded the program.
+    pub(super) load_warnings: Vec<Diagnostic>,
 }
 
 impl Job {

@@ -105,9 +105,16 @@ impl Job {
         let image =
             read_input(&parts.module, MAX_PROGRAM_BYTES, Some(parts.module_span)).map_err(one)?;
         let module_name = parts.module.display().to_string();
-        let program =
+        let (program, warnings) =
             load_program(parts.machine, &module_name, &image, &wanted(&parts.launches), sources)?;
-        Self::prepare_loaded(parts, program, settings)
+        Ok(Self::prepare_loaded(parts, program, settings)?.with_warnings(warnings))
+    }
+
+    /// Adds warnings about the program to those of the job.
+    #[must_use]
+    pub fn with_warnings(mut self, warnings: Vec<Diagnostic>) -> Self {
+        self.load_warnings.extend(warnings);
+        self
     }
 
     /// Prepares a job like [`Job::prepare`], with a program that is already loaded.
@@ -169,6 +176,7 @@ impl Job {
             checks,
             skipped_checks,
             memory: settings.memory.clone(),
+            load_warnings: Vec::new(),
         })
     }
 }
@@ -183,7 +191,8 @@ pub fn wanted(launches: &[LaunchEntry]) -> Vec<Located<String>> {
     names
 }
 
-/// Loads a program and adds its text, if it is text, to the source map.
+/// Loads a program and adds its text, if it is text, to the source map. Returns it with the
+/// machine's warnings about it.
 ///
 /// # Errors
 /// Returns the diagnostics of the machine.
@@ -193,11 +202,13 @@ pub fn load_program(
     image: &[u8],
     wanted: &[Located<String>],
     sources: &mut SourceMap,
-) -> Result<Arc<dyn Program>> {
+) -> Result<(Arc<dyn Program>, Vec<Diagnostic>)> {
     let file = sources.add(name, std::str::from_utf8(image).unwrap_or(""));
     let mut found = Diagnostics::new();
     match machines::load(machine, Image { bytes: image, file }, wanted, &mut found) {
-        Some(program) if !found.has_errors() => Ok(Arc::from(program)),
+        Some(program) if !found.has_errors() => {
+            Ok((Arc::from(program), found.iter().cloned().collect()))
+        }
         _ => Err(found),
     }
 }

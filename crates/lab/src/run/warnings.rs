@@ -11,10 +11,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::job::Job;
 
 impl Job {
+    /// Returns warnings about the program and its arguments.
+    pub(super) fn input_warnings(&self) -> Vec<Diagnostic> {
+        let mut found = self.load_warnings.clone();
+        found.extend(self.argument_warnings());
+        found
+    }
+
     /// Returns warnings about arguments that fit their parameters and were probably meant for
     /// others: buffers of 64-bit floats through which a kernel accesses 32-bit floats alone. Each
     /// buffer is named once for a parameter of a kernel.
-    pub(super) fn argument_warnings(&self) -> Vec<Diagnostic> {
+    fn argument_warnings(&self) -> Vec<Diagnostic> {
         let doubles = |(_, array): &&(NamedBuffer, _)| ElemType::F64 == inputs::Array::ty(array);
         let doubles: FxHashMap<&str, &NamedBuffer> =
             self.buffers.iter().filter(doubles).map(|(b, _)| (b.name.value.as_str(), b)).collect();

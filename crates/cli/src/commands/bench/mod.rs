@@ -180,7 +180,8 @@ fn job_of(kernel: &BenchKernel, sources: &mut SourceMap) -> Result<Job, Diagnost
         return Err(found);
     }
     let name = format!("{}.ptx", kernel.name);
-    let program = load_program(isa, &name, kernel.program.as_bytes(), &wanted(&launches), sources)?;
+    let text = kernel.program.as_bytes();
+    let (program, _) = load_program(isa, &name, text, &wanted(&launches), sources)?;
     let parts = JobParts {
         machine: isa,
         module: name.into(),

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[body-fetch]: E_BLOCK(EC_BFETCH): the target is outside the body (TRAPNO 0x4000000300000005, TRAPARG0 0x10028, BI 1, TPC 0x10026)
-#|   --> body-branch-middle.s:24:9
+#| warning[linx::body]: the branch goes to 0x10028, outside the body
+#|   --> body-branch-middle.s:32:9
 #|    |
-#| 24 | here:   b.nz    here+2
+#| 32 | here:   b.nz    here+2
+#|    |         ^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[body-fetch]: E_BLOCK(EC_BFETCH): the target is outside the body (TRAPNO 0x4000000300000005, TRAPARG0 0x10028, BI 1, TPC 0x10026)
+#|   --> body-branch-middle.s:32:9
+#|    |
+#| 32 | here:   b.nz    here+2
 #|    |         ^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000300000005, TRAPNUM 5, CAUSE 0x300, TRAPARG0 0x10028, BI 1, TPC 0x10026

@@ -2,10 +2,16 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[instruction-page-fault]: E_DATA(INST_PAGE_FAULT): no code at 0x18000 (TRAPNO 0x4000000000000021, TRAPARG0 0x18000, BI 1, TPC 0x1000c)
-#|   --> fetch-body-unmapped.s:17:9
+#| warning[linx::body]: the body has no terminator: it runs off the text
+#|   --> fetch-body-unmapped.s:21:9
 #|    |
-#| 17 | here:   C.BSTOP
+#| 21 |         B.TEXT  _start+0x8000
+#|    |         ^^^^^^^^^^^^^^^^^^^^^ the body starts at this target
+#|
+#| error[instruction-page-fault]: E_DATA(INST_PAGE_FAULT): no code at 0x18000 (TRAPNO 0x4000000000000021, TRAPARG0 0x18000, BI 1, TPC 0x1000c)
+#|   --> fetch-body-unmapped.s:23:9
+#|    |
+#| 23 | here:   C.BSTOP
 #|    |         ^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000000000021, TRAPNUM 33, CAUSE 0x0, TRAPARG0 0x18000, BI 1, TPC 0x1000c

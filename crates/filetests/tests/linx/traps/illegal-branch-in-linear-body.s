@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: a branch in a linear body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-branch-in-linear-body.s:24:9
+#| warning[linx::body]: a linear body must not branch
+#|   --> illegal-branch-in-linear-body.s:32:9
 #|    |
-#| 24 | here:   b.nz    here
+#| 32 | here:   b.nz    here
+#|    |         ^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: a branch in a linear body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-branch-in-linear-body.s:32:9
+#|    |
+#| 32 | here:   b.nz    here
 #|    |         ^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: a descriptor in a body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-descriptor-in-body.s:24:9
+#| warning[linx::body]: a descriptor in a body
+#|   --> illegal-descriptor-in-body.s:32:9
 #|    |
-#| 24 | here:   C.B.DIMI 4, ->lb0
+#| 32 | here:   C.B.DIMI 4, ->lb0
+#|    |         ^^^^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: a descriptor in a body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-descriptor-in-body.s:32:9
+#|    |
+#| 32 | here:   C.B.DIMI 4, ->lb0
 #|    |         ^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: float operands of different widths (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-float-widths.s:24:9
+#| warning[linx::body]: float operands of different widths
+#|   --> illegal-float-widths.s:32:9
 #|    |
-#| 24 | here:   v.fadd  vt#1.fs, vt#1.fd, ->vt.w
+#| 32 | here:   v.fadd  vt#1.fs, vt#1.fd, ->vt.w
+#|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: float operands of different widths (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-float-widths.s:32:9
+#|    |
+#| 32 | here:   v.fadd  vt#1.fs, vt#1.fd, ->vt.w
 #|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: groups of a parallel kernel must not write general registers (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-gpr-write-parallel.s:24:9
+#| warning[linx::body]: groups of a parallel kernel must not write general registers
+#|   --> illegal-gpr-write-parallel.s:32:9
 #|    |
-#| 24 | here:   addi    a7, 1, ->a7
+#| 32 | here:   addi    a7, 1, ->a7
+#|    |         ^^^^^^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: groups of a parallel kernel must not write general registers (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-gpr-write-parallel.s:32:9
+#|    |
+#| 32 | here:   addi    a7, 1, ->a7
 #|    |         ^^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: a lane-wise result goes to a lane queue (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-lane-result-to-scalar.s:24:9
+#| warning[linx::body]: a lane-wise result goes to a lane queue
+#|   --> illegal-lane-result-to-scalar.s:32:9
 #|    |
-#| 24 | here:   v.add   vt#1.sw, vt#1.sw, ->t.d
+#| 32 | here:   v.add   vt#1.sw, vt#1.sw, ->t.d
+#|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: a lane-wise result goes to a lane queue (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-lane-result-to-scalar.s:32:9
+#|    |
+#| 32 | here:   v.add   vt#1.sw, vt#1.sw, ->t.d
 #|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: the header binds no such source tile (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-unbound-tile.s:24:9
+#| warning[linx::body]: the header binds no such source tile
+#|   --> illegal-unbound-tile.s:32:9
 #|    |
-#| 24 | here:   v.lw    [tb, zero.ud], ->vt.w
+#| 32 | here:   v.lw    [tb, zero.ud], ->vt.w
+#|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: the header binds no such source tile (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-unbound-tile.s:32:9
+#|    |
+#| 32 | here:   v.lw    [tb, zero.ud], ->vt.w
 #|    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: no instruction (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
-#|   --> illegal-unknown-word-in-body.s:24:9
+#| warning[linx::body]: the body runs into what is not an instruction
+#|   --> illegal-unknown-word-in-body.s:32:9
 #|    |
-#| 24 | here:   .word   0xfffffffd
+#| 32 | here:   .word   0xfffffffd
+#|    |         ^^^^^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[illegal-instruction]: ILLEGAL_INST: no instruction (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-unknown-word-in-body.s:32:9
+#|    |
+#| 32 | here:   .word   0xfffffffd
 #|    |         ^^^^^^^^^^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026

@@ -2,10 +2,18 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[exec-state-check]: EXEC_STATE_CHECK: a body-fetch trap cannot be resumed (TRAPNO 0x0000000000000000, TRAPARG0 not valid, BI 0, TPC 0x1002e)
-#|   --> state-check-body-fetch.s:24:9
+#| warning[linx::body]: the branch goes to 0x10000, outside the body
+#|   --> state-check-body-fetch.s:29:9
 #|    |
-#| 24 | here:   acre    0
+#| 29 |         j       _start
+#|    |         ^^^^^^^^^^^^^^
+#|    |
+#|    = note: in the body of a kernel
+#|
+#| error[exec-state-check]: EXEC_STATE_CHECK: a body-fetch trap cannot be resumed (TRAPNO 0x0000000000000000, TRAPARG0 not valid, BI 0, TPC 0x1002e)
+#|   --> state-check-body-fetch.s:32:9
+#|    |
+#| 32 | here:   acre    0
 #|    |         ^^^^^^^^^ this instruction
 #|    |
 #|    = note: TRAPNO 0x0000000000000000, TRAPNUM 0, CAUSE 0x0, TRAPARG0 not valid, BI 0, TPC 0x1002e
