@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use isa::Span;
 
 use crate::argspec::{ArgSpec, BufferSpec};
+use crate::elem::ElemType;
 pub use crate::toml_reader::Located;
 pub use schema_keys::{EXPECT_KEYS, LAUNCH_KEYS, ROOT_KEYS, RUN_KEYS};
 
@@ -130,6 +131,8 @@ pub struct Expectation {
 pub enum Expected {
     /// A buffer's contents after the last launch.
     Buffer(ExpectedBuffer),
+    /// Guest memory at an address after the last launch.
+    Memory(ExpectedMemory),
     /// The value of a statistic.
     Statistic(ExpectedStatistic),
     /// A fault that ends a launch.
@@ -156,6 +159,21 @@ pub struct ExpectedBuffer {
     pub multiset: bool,
     /// The compared elements, as start and count in flat order; all if `None`.
     pub range: Option<Located<[u64; 2]>>,
+}
+
+/// Expected contents of guest memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedMemory {
+    /// An address, or a symbol of the program.
+    pub place: Located<String>,
+    /// The type of its elements.
+    pub ty: ElemType,
+    /// The contents.
+    pub contents: ExpectedContents,
+    /// Number of elements, where the contents do not tell.
+    pub count: Option<Located<u64>>,
+    /// Bounds within which values match.
+    pub tolerance: crate::tolerance::Tolerance,
 }
 
 /// The source of expected contents.

@@ -7,17 +7,20 @@ use isa::{Diagnostic, Diagnostics, FileId, Span};
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    EXPECT_KEYS, Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedStatistic,
-    ExpectedTrap, LAUNCH_KEYS, LaunchEntry, LaunchFile, Located, MachineOption, NamedBuffer,
+    EXPECT_KEYS, Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedMemory,
+    ExpectedStatistic, ExpectedTrap, LAUNCH_KEYS, LaunchEntry, LaunchFile, Located, MachineOption, NamedBuffer,
     OptionValue, ROOT_KEYS, RUN_KEYS, RunDefaults, SCHEMA_VERSION,
 };
 use crate::argspec::{ArgSpec, parse_argument, parse_buffer};
-use crate::elem::shortened;
+use crate::elem::{ElemType, shortened};
 use crate::tolerance::Tolerance;
 use crate::toml_reader::{Reader, Table};
 
 /// The kinds of hangs.
 const HANGS: [&str; 3] = ["deadlock", "repeats", "limit"];
+
+/// Most elements of an expectation that one literal describes.
+const MOST_EXPECTED: u64 = 1 << 24;
 
 impl LaunchFile {
     /// Parses the text of a launch file; `file` is its entry in the caller's source map.
@@ -304,13 +307,14 @@ impl Reader<'_> {
         let table = self.open_known("[[expect]]", table, span, EXPECT_KEYS);
         let mechanisms = self.strings(&table, "mechanism").unwrap_or_default();
         let warp_sizes = self.integers(&table, "warp_size", 1..=16, 1, 1024);
-        let subjects: Vec<&str> = ["buffer", "statistic", "trap", "hang"]
+        let subjects: Vec<&str> = ["buffer", "memory", "statistic", "trap", "hang"]
             .into_iter()
             .filter(|key| table.get(key).is_some())
             .collect();
         let launch = self.launch_number(&table, launches);
         let what = match subjects.as_slice() {
             ["buffer"] => Expected::Buffer(self.expected_buffer(&table, buffers)?),
+            ["memory"] => Expected::Memory(self.expected_memory(&table)?),
             ["statistic"] => Expected::Statistic(self.expected_statistic(&table, launch)?),
             ["trap"] => Expected::Trap(self.expected_trap(&table, launch)?),
             [_hang] => {
@@ -318,7 +322,7 @@ impl Reader<'_> {
                 Expected::Hang { kind: self.one_of(&table, "hang", &HANGS)?, launch }
             }
             [] => {
-                self.missing(&table, "buffer", "buffer = \"name\", or statistic, trap or hang");
+                self.missing(&table, "buffer", "buffer = \"name\", or memory, statistic, trap or hang");
                 return None;
             }
             [first, second, ..] => {
@@ -387,11 +391,7 @@ impl Reader<'_> {
         let buffer = self.string(table, "buffer")?;
         self.known_buffer(&buffer.value, buffer.span, buffers);
         let contents = self.expected_contents(table);
-        let tolerance = Tolerance {
-            atol: self.tolerance(table, "atol"),
-            rtol: self.tolerance(table, "rtol"),
-            ulp: self.integer(table, "ulp", 0, u64::MAX).map_or(0, |v| v.value),
-        };
+        let tolerance = self.tolerances(table);
         let multiset = self.boolean(table, "multiset").is_some_and(|v| v.value);
         if multiset && tolerance != Tolerance::EXACT {
             self.wrong(
@@ -404,6 +404,48 @@ impl Reader<'_> {
             Some(Located { value: [*r.value.first()?, *r.value.get(1)?], span: r.span })
         });
         Some(ExpectedBuffer { buffer, contents: contents?, tolerance, multiset, range })
+    }
+
+    fn expected_memory(&mut self, table: &Table<'_>) -> Option<ExpectedMemory> {
+        let keys = ["type", "count", "file", "values", "fill", "atol", "rtol", "ulp"];
+        self.only(table, "memory", &keys);
+        let place = self.string(table, "memory")?;
+        let ty = match self.string(table, "type") {
+            None => Some(ElemType::U32),
+            Some(name) => {
+                let ty = ElemType::from_name(&name.value);
+                if ty.is_none() {
+                    let message = format!("there is no type `{}`", shortened(&name.value));
+                    self.wrong(name.span, message, "write u32, f32, s64 or another type of buffers");
+                }
+                ty
+            }
+        };
+        let contents = self.expected_contents(table)?;
+        let count = self.integer(table, "count", 1, MOST_EXPECTED);
+        let filled = matches!(contents, ExpectedContents::Fill(_));
+        match &count {
+            None if filled => self.missing(table, "count", "count = N, the number of elements"),
+            Some(count) if !filled => self.wrong(
+                count.span,
+                "the contents tell how many elements there are",
+                "leave `count` away",
+            ),
+            _ => {}
+        }
+        if count.is_none() && filled {
+            return None;
+        }
+        let tolerance = self.tolerances(table);
+        Some(ExpectedMemory { place, ty: ty?, contents, count, tolerance })
+    }
+
+    fn tolerances(&mut self, table: &Table<'_>) -> Tolerance {
+        Tolerance {
+            atol: self.tolerance(table, "atol"),
+            rtol: self.tolerance(table, "rtol"),
+            ulp: self.integer(table, "ulp", 0, u64::MAX).map_or(0, |v| v.value),
+        }
     }
 
     fn tolerance(&mut self, table: &Table<'_>, key: &str) -> f64 {

@@ -22,6 +22,9 @@ pub const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "shared", "args", 
 /// Keys of `[[expect]]`.
 pub const EXPECT_KEYS: &[&str] = &[
     "buffer",
+    "memory",
+    "type",
+    "count",
     "file",
     "values",
     "fill",

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use inputs::array::{Array, shape_text};
-use inputs::elem::{self, ElemType};
+use inputs::elem::{self, ElemType, parse_any_integer};
 use inputs::launch::{
-    Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedStatistic, ExpectedTrap,
-    Located, NamedBuffer,
+    Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedMemory, ExpectedStatistic,
+    ExpectedTrap, Located, NamedBuffer,
 };
 use inputs::npy;
+use inputs::tolerance::Tolerance;
 use isa::{Diagnostic, Span};
-use machines::{End, Stop};
+use machines::{Context as GuestMemory, End, Stop};
 use simt::counts::{Unit, metric};
 
 use super::report::{CheckOutcome, FinalBuffer};
@@ -27,10 +28,15 @@ pub(super) struct Check {
 #[derive(Clone, Debug)]
 enum Prepared {
     Buffer { expected: ExpectedBuffer, want: Array, start: usize, shown: String },
+    Memory { expected: ExpectedMemory, want: Array, shown: String },
     Statistic(ExpectedStatistic),
     Trap(ExpectedTrap),
     Hang { kind: String, launch: Option<u64> },
 }
+
+/// Guest memory that an expectation is about, or why it cannot be read; `None` if it is about
+/// something else.
+pub(super) type MemoryRead = Option<Result<Array, String>>;
 
 /// The inputs of [`prepare`].
 pub(super) struct Context<'a> {
@@ -46,6 +52,7 @@ pub(super) fn prepare(
 ) -> Result<Check, Diagnostic> {
     let what = match &expectation.what {
         Expected::Buffer(expected) => prepare_buffer(expected, context)?,
+        Expected::Memory(expected) => prepare_memory(expected, context)?,
         Expected::Statistic(expected) => Prepared::Statistic(expected.clone()),
         Expected::Trap(expected) => Prepared::Trap(expected.clone()),
         Expected::Hang { kind, launch } => {
@@ -78,16 +85,14 @@ fn prepare_buffer(
             .help("range is [first, count]"));
     }
     let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let ty = buffer.ty();
     let (want, shown) = match &expected.contents {
         ExpectedContents::File(path) => {
             let path_text = path.value.display().to_string();
             let shape = if expected.range.is_some() { None } else { Some(buffer.shape()) };
-            (expected_file(path, buffer.ty(), shape, count, context)?, path_text)
+            (expected_file(path, ty, shape, count, context)?, path_text)
         }
-        ExpectedContents::Fill(literal) => {
-            let bits = parse(buffer.ty(), literal)?;
-            (Array::from_bits(buffer.ty(), &vec![bits; count]), format!("all {}", literal.value))
-        }
+        ExpectedContents::Fill(literal) => filled(ty, literal, count)?,
         ExpectedContents::Values(values) => {
             if values.value.len() != count {
                 let message = format!("{} values for {count} elements", values.value.len());
@@ -95,13 +100,48 @@ fn prepare_buffer(
                     .at(values.span, "")
                     .help("give as many as are compared, or say which with range"));
             }
-            let bits: Vec<u64> =
-                values.value.iter().map(|v| parse(buffer.ty(), v)).collect::<Result<_, _>>()?;
-            (Array::from_bits(buffer.ty(), &bits), format!("{count} values"))
+            literals(ty, values)?
         }
     };
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     Ok(Prepared::Buffer { expected: expected.clone(), want, start, shown })
+}
+
+fn prepare_memory(
+    expected: &ExpectedMemory,
+    context: &Context<'_>,
+) -> Result<Prepared, Diagnostic> {
+    let ty = expected.ty;
+    let (want, shown) = match &expected.contents {
+        ExpectedContents::File(path) => {
+            (typed_file(path, ty, context)?, path.value.display().to_string())
+        }
+        ExpectedContents::Fill(literal) => {
+            let count = expected.count.as_ref().map_or(0, |count| count.value);
+            filled(ty, literal, usize::try_from(count).unwrap_or(usize::MAX))?
+        }
+        ExpectedContents::Values(values) => literals(ty, values)?,
+    };
+    Ok(Prepared::Memory { expected: expected.clone(), want, shown })
+}
+
+/// Elements that are all one literal, and words for them.
+fn filled(
+    ty: ElemType,
+    literal: &Located<String>,
+    count: usize,
+) -> Result<(Array, String), Diagnostic> {
+    let bits = parse(ty, literal)?;
+    Ok((Array::from_bits(ty, &vec![bits; count]), format!("all {}", literal.value)))
+}
+
+/// Elements from literals, and words for them.
+fn literals(
+    ty: ElemType,
+    values: &Located<Vec<Located<String>>>,
+) -> Result<(Array, String), Diagnostic> {
+    let bits: Vec<u64> = values.value.iter().map(|v| parse(ty, v)).collect::<Result<_, _>>()?;
+    Ok((Array::from_bits(ty, &bits), format!("{} values", bits.len())))
 }
 
 fn parse(ty: ElemType, literal: &Located<String>) -> Result<u64, Diagnostic> {
@@ -121,17 +161,7 @@ fn expected_file(
     context: &Context<'_>,
 ) -> Result<Array, Diagnostic> {
     let shown = path.value.display();
-    let want = npy::load(&context.directory.join(&path.value), context.cap).map_err(|error| {
-        Diagnostic::error("expect::npy", format!("cannot read {shown}: {error}"))
-            .at(path.span, "named here")
-            .help(error.help())
-    })?;
-    if !ty.accepts(want.ty()) {
-        let message = format!("{shown} holds {}, the buffer {ty}", want.ty());
-        return Err(Diagnostic::error("expect::type", message)
-            .at(path.span, "another element type")
-            .help(format!("save the array as {ty}")));
-    }
+    let want = typed_file(path, ty, context)?;
     let same = match shape {
         Some(shape) => shape == want.shape(),
         None => want.len() == count,
@@ -144,6 +174,27 @@ fn expected_file(
             .at(path.span, "another shape")
             .help("save an array of the buffer's shape"));
     }
+    Ok(want)
+}
+
+/// Loads an expected array of type `ty`.
+fn typed_file(
+    path: &Located<std::path::PathBuf>,
+    ty: ElemType,
+    context: &Context<'_>,
+) -> Result<Array, Diagnostic> {
+    let shown = path.value.display();
+    let want = npy::load(&context.directory.join(&path.value), context.cap).map_err(|error| {
+        Diagnostic::error("expect::npy", format!("cannot read {shown}: {error}"))
+            .at(path.span, "named here")
+            .help(error.help())
+    })?;
+    if !ty.accepts(want.ty()) {
+        let message = format!("{shown} holds {}, not {ty}", want.ty());
+        return Err(Diagnostic::error("expect::type", message)
+            .at(path.span, "another element type")
+            .help(format!("save the array as {ty}")));
+    }
     Ok(want.with_type(ty).unwrap_or_else(|same| same))
 }
 
@@ -154,6 +205,21 @@ impl Check {
             Prepared::Buffer { expected, .. } if expected.multiset => Some(&expected.buffer.value),
             _ => None,
         }
+    }
+
+    /// Reads the guest memory that this expects something of; `None` if it expects something else.
+    pub(super) fn read_memory(&self, context: &dyn GuestMemory) -> MemoryRead {
+        let Prepared::Memory { expected, want, .. } = &self.what else { return None };
+        let place = &expected.place.value;
+        let number = parse_any_integer(place).and_then(|at| u64::try_from(at).ok());
+        let Some(address) = number.or_else(|| context.symbol(place)) else {
+            return Some(Err("it is no address, and the program has no such symbol".to_owned()));
+        };
+        let shape = vec![want.len() as u64];
+        let read = context.read(address, want.data().len()).and_then(|bytes| {
+            Array::new(want.ty(), shape, bytes).map_err(|error| error.to_string())
+        });
+        Some(read)
     }
 
     /// Returns whether this checks a statistic.
@@ -188,12 +254,15 @@ impl Check {
     pub(super) fn judge(
         &self,
         ends: &[End],
-        buffers: &[FinalBuffer],
+        (buffers, memory): (&[FinalBuffer], &MemoryRead),
         stats: &RunStats,
     ) -> CheckOutcome {
         let (passed, text) = match &self.what {
             Prepared::Buffer { expected, want, start, shown } => {
                 judge_buffer(expected, want, *start, shown, buffers)
+            }
+            Prepared::Memory { expected, want, shown } => {
+                judge_memory(expected, want, shown, memory)
             }
             Prepared::Statistic(expected) => judge_statistic(expected, stats),
             Prepared::Trap(trap) => judge_trap(trap, ends),
@@ -227,7 +296,31 @@ fn judge_buffer(
             Some(text) => (false, text),
         };
     }
-    let result = compare(got, start, want, expected.tolerance);
+    compared(name, got, (start, want, shown), expected.tolerance)
+}
+
+fn judge_memory(
+    expected: &ExpectedMemory,
+    want: &Array,
+    shown: &str,
+    memory: &MemoryRead,
+) -> (bool, String) {
+    let name = format!("memory at {}", expected.place.value);
+    match memory {
+        Some(Ok(got)) => compared(&name, got, (0, want, shown), expected.tolerance),
+        Some(Err(why)) => (false, format!("{name} cannot be read: {why}")),
+        None => (false, format!("{name} was not read")),
+    }
+}
+
+/// Compares elements from `start` on with those that are wanted.
+fn compared(
+    name: &str,
+    got: &Array,
+    (start, want, shown): (usize, &Array, &str),
+    tolerance: Tolerance,
+) -> (bool, String) {
+    let result = compare(got, start, want, tolerance);
     if result.passes() {
         let exactly = if result.max_abs.is_some() || result.max_ulp.is_some() {
             " within tolerance"

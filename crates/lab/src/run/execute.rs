@@ -16,7 +16,7 @@ use machines::{
 };
 use simt::slots::{LaneSlots, SlotCause};
 
-use super::checks::Check;
+use super::checks::{Check, MemoryRead};
 use super::job::{Job, Result, UNSUPPORTED};
 use super::memory::{self, MemoryContents};
 use super::prepare::one;
@@ -129,6 +129,8 @@ pub(super) struct LaunchResults {
     pub(super) schedules: Vec<Schedule>,
     /// The parts of memory that were requested.
     pub(super) memory: Vec<std::result::Result<MemoryContents, String>>,
+    /// The memory that each expectation is about.
+    pub(super) expected: Vec<MemoryRead>,
 }
 
 impl Job {
@@ -140,7 +142,7 @@ impl Job {
     /// machine refuses, no memory. Faults and hangs of kernels are part of the report.
     pub fn run(&self, detailed: bool, monitor: &mut dyn LaunchMonitor) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
-        let LaunchResults { mut results, buffers, schedules, memory, .. } =
+        let LaunchResults { mut results, buffers, schedules, memory, expected, .. } =
             self.launch_all(&RunSettings::of(self), detailed, monitor)?;
         let last = results.len().saturating_sub(1);
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
@@ -170,11 +172,14 @@ impl Job {
         };
         let checks = match moot {
             true => Vec::new(),
-            false => self.checks.iter().map(|c| c.judge(&ends, &buffers, &stats)).collect(),
+            false => {
+                let checks = self.checks.iter().zip(&expected);
+                checks.map(|(c, read)| c.judge(&ends, (&buffers, read), &stats)).collect()
+            }
         };
         let skipped_checks = self.skipped_checks;
         Ok(Report {
-            warnings: self.argument_warnings(),
+            warnings: self.input_warnings(),
             stats,
             schedules,
             ends,
@@ -236,7 +241,8 @@ impl Job {
         let variables = context.variables();
         let buffers = read_back(context.as_ref(), allocated)?;
         let memory = self.memory.iter().map(|part| memory::read(context.as_ref(), part)).collect();
-        Ok(LaunchResults { results, buffers, seconds, variables, schedules, memory })
+        let expected = self.checks.iter().map(|c| c.read_memory(context.as_ref())).collect();
+        Ok(LaunchResults { results, buffers, seconds, variables, schedules, memory, expected })
     }
 
     fn request<'a>(
