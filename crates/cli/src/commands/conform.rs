@@ -2,6 +2,7 @@
 
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostics, SourceMap};
+use lab::run::table;
 use machines::{ConformCase, Image, Isa};
 
 use super::{reading, refuse};
@@ -11,7 +12,7 @@ use crate::out::{Exit, Out};
 
 /// Runs the machine's own suite, or the given tables.
 fn cases(
-    isa: &Isa,
+    isa: &'static Isa,
     args: &Conform,
     sources: &mut SourceMap,
 ) -> Result<Vec<ConformCase>, Diagnostics> {
@@ -26,7 +27,12 @@ fn cases(
             found
         })?;
         let name = path.display().to_string();
-        let file = sources.add(name.as_str(), std::str::from_utf8(&bytes).unwrap_or(""));
+        let text = std::str::from_utf8(&bytes).unwrap_or("");
+        if table::has_programs(text) {
+            cases.extend(table::conform(isa, path, text));
+            continue;
+        }
+        let file = sources.add(name.as_str(), text);
         cases.extend(isa.conform_table(&name, Image { bytes: &bytes, file })?);
     }
     Ok(cases)

@@ -14,6 +14,7 @@ mod memory;
 mod prepare;
 mod report;
 mod run_words;
+pub mod table;
 mod time;
 mod variant;
 mod warnings;

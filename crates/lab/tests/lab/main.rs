@@ -4,4 +4,5 @@ mod facts;
 mod prf;
 mod small_stack;
 mod stats;
+mod table;
 mod time_travel;
