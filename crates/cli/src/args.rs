@@ -117,8 +117,8 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-    /// List machines and their convergence mechanisms
-    Machines,
+    /// List machines and their convergence mechanisms; with options, what they make of one
+    Machines(Machines),
     /// Print a completion script for a shell
     Completions {
         /// Which shell.
@@ -378,11 +378,21 @@ pub(crate) enum Stats {
 /// `check`.
 #[derive(Debug, Group)]
 pub(crate) struct Check {
-    /// Programs
+    /// Programs, launch files, or folders with a launch file
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) isa: IsaChoice,
+}
+
+/// `machines`.
+#[derive(Debug, Group)]
+pub(crate) struct Machines {
+    /// One machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) isa: Option<String>,
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
 }
 
 /// `list`.

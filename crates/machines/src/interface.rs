@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use inputs::launch::Located;
+use inputs::launch::{Located, MachineOption};
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
 use crate::program::Program;
@@ -176,6 +176,9 @@ pub type Load = fn(Image<'_>, &[Located<String>], &mut Diagnostics) -> Option<Bo
 /// Runs the rows of a conformance table, given its name and contents.
 pub type ConformTable = fn(&str, Image<'_>) -> Result<Vec<ConformCase>, Diagnostics>;
 
+/// Describes a configured machine as text; the error gives the index of the option at fault.
+pub type Configuration = fn(&[MachineOption]) -> Result<String, (usize, String)>;
+
 /// An instruction set as the laboratory sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Isa {
@@ -214,6 +217,9 @@ pub struct Isa {
     /// Whether the events of launches suffice for checks: accesses with their spaces, barriers and
     /// collectives with their lanes.
     pub has_checks: bool,
+    /// Describes the machine that options make, as its programs find it; `None` where options make
+    /// no other machine.
+    pub configuration: Option<Configuration>,
     /// Returns the machine that an option and its value select, such as another numbering of
     /// opcodes.
     pub variant: fn(&str, &str) -> Variant,

@@ -18,8 +18,8 @@ pub use checks::probe;
 pub use catalogue::{all, by_extension, configured, find, load, unsupported};
 pub use graph::{ControlFlow, FlowBlock, PostDominator};
 pub use interface::{
-    Axis, Command, ConformCase, ConformTable, Image, Isa, Load, Named, Profile, Reference, Tools,
-    Variant,
+    Axis, Command, Configuration, ConformCase, ConformTable, Image, Isa, Load, Named, Profile,
+    Reference, Tools, Variant,
 };
 pub use launch::{
     Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Schedule,

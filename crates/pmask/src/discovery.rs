@@ -59,7 +59,10 @@ mod tests {
         let config = Config { banks: 2, ..Config::default() };
         let text = config.to_string();
         // PMASK, one programmable bank, level bit; M2, MASKW 64, VLMAX 64, four extras.
-        assert!(text.starts_with("cap.pmask.cap (0x7c7) 0x13, xpm.info (0xfc0) 0x40403e\n"), "{text}");
+        assert!(
+            text.starts_with("cap.pmask.cap (0x7c7) 0x13, xpm.info (0xfc0) 0x40403e\n"),
+            "{text}"
+        );
         assert!(text.contains("bank 0 and 1 programmable, 64 bits each"), "{text}");
         let none = Config { pmask: false, ..Config::default() }.to_string();
         assert!(none.contains("0x7c7) 0x0"), "{none}");

@@ -72,7 +72,8 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
     let mut exit = Exit::Ok;
     for (index, path) in files.into_iter().enumerate() {
         if let Some(file) = launch_file(path) {
-            let good = check_launches(&file, (path, places.files[index]), &places, &mut sources, out);
+            let good =
+                check_launches(&file, (path, places.files[index]), &places, &mut sources, out);
             exit = if good { exit } else { Exit::Usage };
             continue;
         }

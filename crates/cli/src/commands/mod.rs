@@ -12,6 +12,7 @@ pub(crate) mod device;
 mod exec;
 mod explore;
 mod inspect;
+mod list_machines;
 mod lower;
 mod memory;
 mod predicate;
@@ -60,7 +61,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Exec(args) => exec::exec(&args, out),
         Command::Device(args) => device::device(&args, out),
         Command::Ptxas { args } => ptxas::ptxas(&args, out),
-        Command::Machines => machines(out),
+        Command::Machines(args) => list_machines::list_machines(&args, out),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "simtlab", &mut script);
@@ -113,35 +114,4 @@ fn choose_isa(
             .at(path_span, "unknown extension")
             .help(format!("add --isa NAME; known extensions are {}", known.join(", ")))
     })
-}
-
-/// Prints the machines with their commands, mechanisms and options.
-fn machines(out: &mut Out) -> Exit {
-    for machine in machines::all() {
-        let commands: Vec<&str> = machine.commands().map(machines::Command::name).collect();
-        out.text(&format!(
-            "{}: {}\n  commands: {}\n",
-            machine.name,
-            machine.about,
-            commands.join(", ")
-        ));
-        let mechanisms = machine.mechanisms;
-        let width = mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0);
-        for (index, mechanism) in mechanisms.iter().enumerate() {
-            let default = if index == 0 { " (default)" } else { "" };
-            out.text(&format!("  {:<width$}  {}{default}\n", mechanism.name, mechanism.about));
-        }
-        for profile in machine.profiles {
-            out.text(&format!("  profile {}: {}\n", profile.name, profile.about));
-        }
-        let options = machine.options.concat();
-        let width = options.iter().map(|o| o.name.len()).max().unwrap_or(0);
-        if !options.is_empty() {
-            out.text("  options (--option NAME=VALUE):\n");
-        }
-        for option in &options {
-            out.text(&format!("    {:<width$}  {}\n", option.name, option.about));
-        }
-    }
-    Exit::Ok
 }

@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     EXPECT_KEYS, Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedMemory,
-    ExpectedStatistic, ExpectedTrap, LAUNCH_KEYS, LaunchEntry, LaunchFile, Located, MachineOption, NamedBuffer,
-    OptionValue, ROOT_KEYS, RUN_KEYS, RunDefaults, SCHEMA_VERSION,
+    ExpectedStatistic, ExpectedTrap, LAUNCH_KEYS, LaunchEntry, LaunchFile, Located, MachineOption,
+    NamedBuffer, OptionValue, ROOT_KEYS, RUN_KEYS, RunDefaults, SCHEMA_VERSION,
 };
 use crate::argspec::{ArgSpec, parse_argument, parse_buffer};
 use crate::elem::{ElemType, shortened};
@@ -322,7 +322,11 @@ impl Reader<'_> {
                 Expected::Hang { kind: self.one_of(&table, "hang", &HANGS)?, launch }
             }
             [] => {
-                self.missing(&table, "buffer", "buffer = \"name\", or memory, statistic, trap or hang");
+                self.missing(
+                    &table,
+                    "buffer",
+                    "buffer = \"name\", or memory, statistic, trap or hang",
+                );
                 return None;
             }
             [first, second, ..] => {
@@ -416,7 +420,11 @@ impl Reader<'_> {
                 let ty = ElemType::from_name(&name.value);
                 if ty.is_none() {
                     let message = format!("there is no type `{}`", shortened(&name.value));
-                    self.wrong(name.span, message, "write u32, f32, s64 or another type of buffers");
+                    self.wrong(
+                        name.span,
+                        message,
+                        "write u32, f32, s64 or another type of buffers",
+                    );
                 }
                 ty
             }

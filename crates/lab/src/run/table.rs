@@ -70,7 +70,8 @@ impl<'a> Row<'a> {
 
     /// The launch file that the row stands for.
     fn launch_file(&self) -> String {
-        let mut text = format!("schema = 1\nmachine = \"{}\"\nmodule = \"row\"\n", self.machine.name);
+        let mut text =
+            format!("schema = 1\nmachine = \"{}\"\nmodule = \"row\"\n", self.machine.name);
         for column in OF_FILE {
             if let Some(cell) = self.cell(column) {
                 text += &format!("{column} = {cell}\n");
@@ -106,7 +107,8 @@ impl<'a> Row<'a> {
     /// Runs the row; the error is what is not as it says.
     fn run(&self) -> Result<(), String> {
         let (module, bytes) = self.program()?;
-        let file = LaunchFile::parse(&self.launch_file(), FileId::default()).map_err(|found| told(&found))?;
+        let file = LaunchFile::parse(&self.launch_file(), FileId::default())
+            .map_err(|found| told(&found))?;
         let report = self.report(file, module, &bytes).map_err(|found| told(&found))?;
         match report.verdict() {
             Verdict::Met if report.checks.is_empty() => {

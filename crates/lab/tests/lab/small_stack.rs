@@ -11,7 +11,9 @@ const HEAD: &str = ".version 8.1 .target sm_80 .address_size 64\n";
 fn load(text: &str) -> Result<Arc<dyn Program>, String> {
     let machine = find("ptx").expect("there is such a machine");
     let loaded = load_program(machine, "k.ptx", text.as_bytes(), &[], &mut SourceMap::new());
-    loaded.map(|(program, _)| program).map_err(|found| found.iter().map(|f| f.message.clone()).collect())
+    loaded
+        .map(|(program, _)| program)
+        .map_err(|found| found.iter().map(|f| f.message.clone()).collect())
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub(crate) static IR: Isa = Isa {
     has_grid: true,
     has_graphs: true,
     has_checks: true,
+    configuration: None,
     variant: no_variant,
     load,
     tools: None,

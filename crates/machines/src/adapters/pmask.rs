@@ -12,7 +12,7 @@ use inputs::launch::{Located, MachineOption};
 use isa::{Diagnostic, Diagnostics, Span};
 use pmask::config::{Config, OPTIONS};
 use pmask::trap::StopCause;
-use pmask::{Launch, Pmask};
+use pmask::{Launch, Mark, Pmask};
 use simt::machine::{HangKind, Machine};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::trap::{Cause as _, Fault};
@@ -45,12 +45,23 @@ pub(crate) static PMASK: Isa = Isa {
         Axis::new("banks", &["4", "3", "2", "1"]),
         Axis::new("lane-forms", &["on", "off"]),
         Axis::new("vlmax", &["64", "32", "16", "8"]),
+        Axis::on_request("profile", &["full", "p0-only"]),
+        Axis::on_request("level", &["m2", "m1"]),
+        Axis::on_request("maskw", &["64", "32", "16", "8"]),
+        Axis::on_request("fused-branches", &["on", "off"]),
+        Axis::on_request("to-p0-bank", &["on", "off"]),
+        Axis::on_request("cexp", &["on", "off"]),
+        Axis::on_request("pcmp-bank", &["off", "on"]),
+        Axis::on_request("scalar-algebra", &["off", "on"]),
+        Axis::on_request("literal-tests", &["off", "on"]),
+        Axis::on_request("misaligned", &["allow", "trap"]),
     ],
     options: &[&named!(OPTIONS, about), &RUN_OPTIONS],
     bare_argument: None,
     has_grid: false,
     has_graphs: false,
     has_checks: false,
+    configuration: Some(|options| Ok(configure(options)?.0.to_string())),
     variant: no_variant,
     load,
     tools: Some(Tools {
@@ -427,7 +438,7 @@ impl Context for PmaskContext<'_> {
         let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let limit = request.limit.unwrap_or(pmask::run::DEFAULT_LIMIT);
         let bounds = Bounds { slice: SLICE, limit };
-        let guest = &mut Ends(self.program);
+        let guest = &mut Ends { program: self.program, mark: None };
         let (end, stats) =
             runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
         let output = std::mem::take(&mut state.host.console.output);
@@ -457,7 +468,11 @@ fn instructions(program: &pmask::Program) -> Vec<debug::Instruction> {
 }
 
 /// The ends of launches.
-struct Ends<'p>(&'p PmaskProgram);
+struct Ends<'p> {
+    program: &'p PmaskProgram,
+    /// A state that the program may come to again.
+    mark: Option<Mark>,
+}
 
 impl Ends<'_> {
     /// Returns the end of a program that has exited; code 0 means success.
@@ -472,9 +487,9 @@ impl Ends<'_> {
     }
 
     fn stop(&self, state: &pmask::State, code: &'static str, message: &str) -> Stop {
-        let program = &self.0.program;
+        let program = &self.program.program;
         let at = program.span_at(state.pc).map(|span| (span, "here".to_owned()));
-        let mut stop = self.0.listing.stop(code, message, at);
+        let mut stop = self.program.listing.stop(code, message, at);
         let place = program.place(state.pc);
         let place = place.map_or(String::new(), |place| format!(" ({place})"));
         stop.report = stop.report.note(format!("at {:#x}{place}", state.pc));
@@ -501,6 +516,20 @@ impl Guest<Pmask> for Ends<'_> {
             return Some(End::Hang(self.stop(state, "repeats", message)));
         }
         state.host.exit.map(|_| self.exit(state))
+    }
+
+    fn remember(&mut self, state: &pmask::State) -> bool {
+        self.mark = Some(state.mark());
+        true
+    }
+
+    fn repeats(&self, state: &pmask::State) -> Option<Stop> {
+        self.mark.as_ref().filter(|mark| state.is_at(mark))?;
+        let message = "the complete state repeats: the program never ends";
+        let mut stop = self.stop(state, "repeats", message);
+        let note = "no store, read of a counter or call of the host lies in between";
+        stop.report = stop.report.note(note);
+        Some(stop)
     }
 
     /// The limit is one of steps.

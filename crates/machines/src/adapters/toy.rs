@@ -38,6 +38,7 @@ pub(crate) static TOY: Isa = Isa {
     has_grid: true,
     has_graphs: false,
     has_checks: false,
+    configuration: None,
     variant: no_variant,
     load: |image, _, found| loaded(read(image), found),
     tools: Some(Tools { assemble, listing: None, disassemble, conform, conform_table: None }),

@@ -88,6 +88,13 @@ impl Plan {
         }));
         let mut seen = rustc_hash::FxHashSet::default();
         out.retain(|cell| seen.insert(cell.clone()));
+        // A width that is listed as a warp size needs no row for the axis of that name.
+        let is_width = |cell: &Cell| {
+            let width = axes::width(machine, &cell.settings).is_some();
+            width && cell.settings.len() == 1 && cell.profile.is_none()
+        };
+        let plain = |cell: &Cell| Cell { settings: Settings::new(), ..cell.clone() };
+        out.retain(|cell| !is_width(cell) || !seen.contains(&plain(cell)));
         out
     }
 }

@@ -138,3 +138,22 @@ fn machines_with_a_clock_report_cycles_and_issues() {
     assert!(text.lines().any(|l| l == "scheduler=greedy-then-oldest"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }
+
+#[test]
+fn a_width_that_is_listed_has_one_row() {
+    let linx = machines::find("linx").expect("there is one");
+    let plan = Plan {
+        mechanisms: vec!["exec".to_owned()],
+        warp_sizes: vec![1, 8],
+        settings: default_settings(linx),
+        star: true,
+        ..Plan::default()
+    };
+    let rows: Vec<(u64, usize)> =
+        plan.cells(linx).iter().map(|cell| (cell.warp_size, cell.settings.len())).collect();
+    // Two listed widths, and the other ones of the axis: 64 is the default.
+    let axis = [2, 4, 16, 32].map(|width| (width, 1));
+    let mut expected = vec![(1, 0), (8, 0)];
+    expected.splice(1..1, axis);
+    assert_eq!(rows, expected);
+}

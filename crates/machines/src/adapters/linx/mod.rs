@@ -60,7 +60,22 @@ const COMPILER: usize = 4;
 
 const NAMES: [Named; MECHANISMS.len()] = named!(MECHANISMS, about);
 const OWN_OPTIONS: [Named; ::linx::OPTIONS.len()] = named!(::linx::OPTIONS, about);
-const AXES: [Axis; 1] = [Axis::width("group-width", &["64", "1", "2", "4", "8", "16", "32"])];
+const AXES: [Axis; 14] = [
+    Axis::width("group-width", &["64", "1", "2", "4", "8", "16", "32"]),
+    Axis::on_request("inactive", &["merge", "zero", "poison"]),
+    Axis::on_request("region", &["first-terminator", "taken-path"]),
+    Axis::on_request("replay", &["off", "on"]),
+    Axis::on_request("linear-groups", &["off", "on", "attr"]),
+    Axis::on_request("lc0", &["lane", "group"]),
+    Axis::on_request("import-order", &["sources", "exports"]),
+    Axis::on_request("order", &["0", "1", "2", "3"]),
+    Axis::on_request("align", &["off", "on"]),
+    Axis::on_request("gpr-writes", &["reject", "warn"]),
+    Axis::on_request("linear-end", &["end", "illegal"]),
+    Axis::on_request("lenient-tiles", &["off", "on"]),
+    Axis::on_request("strict-branches", &["off", "on"]),
+    Axis::on_request("conflicts", &["off", "on"]),
+];
 
 /// Describes the machine that reads programs in way `R` of [`READINGS`].
 const fn isa<const R: usize>(
@@ -85,6 +100,7 @@ const fn isa<const R: usize>(
         has_grid: false,
         has_graphs: false,
         has_checks: false,
+        configuration: None,
         variant: |option, value| variant(READINGS[R], option, value),
         load: |image, _, found| loaded(LinxProgram::read(READINGS[R], image, found), found),
         tools: Some(Tools {

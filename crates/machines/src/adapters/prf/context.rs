@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use ::prf::{LaunchError, Mark, Options, Prf, Timed, Trap};
+use ::prf::timing::State as Cycle;
+use ::prf::{LaunchError, Options, Prf, Timed, Trap};
 use inputs::launch::MachineOption;
 use simt::machine::Machine;
 use simt::memory::{Addr, MemoryMap, Permission};
@@ -44,7 +45,7 @@ const ALIGN: u64 = 256;
 /// Returns the number of a state's blocks that have ended.
 type BlocksDone<S> = fn(&S) -> u32;
 /// Issues between two polls, the blocks that have ended, and the test for circles.
-type How<S> = (u64, BlocksDone<S>, Option<Circles<S>>);
+type How<S, K> = (u64, BlocksDone<S>, Circles<S, K>);
 
 pub(super) struct PrfContext<'p> {
     program: &'p PrfProgram,
@@ -167,13 +168,13 @@ impl<'p> PrfContext<'p> {
     }
 
     /// Launches a program on one of the models and runs it to its end.
-    fn execute<M>(
+    fn execute<M, K>(
         &mut self,
         (machine, debug): (&M, Option<Debugged<M>>),
         program: &::prf::Program,
         launch: ::prf::Launch,
         (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
-        (slice, done, circles): How<M::State>,
+        (slice, done, circles): How<M::State, K>,
     ) -> Result<(End, LaunchStats, M::State), LaunchProblem>
     where
         M: Machine<
@@ -223,7 +224,7 @@ impl<'p> PrfContext<'p> {
         let machine = Prf { config: options.config };
         let circles =
             Circles { mark: ::prf::State::mark, is_at: ::prf::State::is_at, pc: ::prf::State::pc };
-        let how: How<::prf::State> = (SLICE, ::prf::State::blocks_done, Some(circles));
+        let how: How<::prf::State, ::prf::Mark> = (SLICE, ::prf::State::blocks_done, circles);
         let detailed = both.0.detailed;
         let (end, mut stats, state) =
             self.execute((&machine, Some(debugged::predicated)), program, launch, both, how)?;
@@ -249,7 +250,8 @@ impl<'p> PrfContext<'p> {
         }
         let records = if options.trace { RECORDS } else { 0 };
         let machine = Timed { records, ..options.timed() };
-        let how: How<::prf::timing::State> = (TIMED_SLICE, ::prf::timing::State::blocks_done, None);
+        let circles = Circles { mark: Cycle::mark, is_at: Cycle::is_at, pc: Cycle::pc };
+        let how: How<Cycle, ::prf::timing::Mark> = (TIMED_SLICE, Cycle::blocks_done, circles);
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute((&machine, None), program, launch, both, how)?;
         let (counts, timing) = (*state.counts(), state.timing());
@@ -272,22 +274,21 @@ impl<'p> PrfContext<'p> {
 }
 
 /// Faults of launches, with their statements, the number of blocks that have ended, and circles.
-struct Faults<'a, S> {
+struct Faults<'a, S, K> {
     listing: &'a Listing,
     blocks_done: BlocksDone<S>,
-    circles: Option<Circles<S>>,
-    mark: Option<Mark>,
+    circles: Circles<S, K>,
+    mark: Option<K>,
 }
 
 /// How a model's states are remembered, recognised, and located.
-#[derive(Clone, Copy)]
-struct Circles<S> {
-    mark: fn(&S) -> Option<Mark>,
-    is_at: fn(&S, &Mark) -> bool,
+struct Circles<S, K> {
+    mark: fn(&S) -> Option<K>,
+    is_at: fn(&S, &K) -> bool,
     pc: fn(&S) -> Option<u32>,
 }
 
-impl<M: Machine<1, Cause = Trap>> Guest<M> for Faults<'_, M::State> {
+impl<M: Machine<1, Cause = Trap>, K> Guest<M> for Faults<'_, M::State, K> {
     fn fault(&self, _: &M::State, fault: &Fault<Trap>) -> Stop {
         let (block, warp) = (fault.group.cta, fault.group.group);
         self.listing.fault(fault, &format!("block {block}, warp {warp}"))
@@ -298,14 +299,13 @@ impl<M: Machine<1, Cause = Trap>> Guest<M> for Faults<'_, M::State> {
     }
 
     fn remember(&mut self, state: &M::State) -> bool {
-        self.mark = self.circles.as_ref().and_then(|circles| (circles.mark)(state));
+        self.mark = (self.circles.mark)(state);
         self.mark.is_some()
     }
 
     fn repeats(&self, state: &M::State) -> Option<Stop> {
-        let circles = self.circles.as_ref()?;
-        self.mark.as_ref().filter(|mark| (circles.is_at)(state, mark))?;
-        let pc = (circles.pc)(state)?;
+        self.mark.as_ref().filter(|mark| (self.circles.is_at)(state, mark))?;
+        let pc = (self.circles.pc)(state)?;
         let at = self.listing.span(pc.into()).map(|span| (span, "it comes here again".to_owned()));
         let message = "the complete state repeats: the program never ends";
         let mut stop = self.listing.stop("repeats", message, at);
@@ -335,6 +335,10 @@ impl Context for PrfContext<'_> {
 
     fn ranges(&self) -> Vec<MemoryRange> {
         shared::ranges(&self.memory)
+    }
+
+    fn symbol(&self, name: &str) -> Option<u64> {
+        self.program.labels.iter().find(|(label, _)| label == name).map(|(_, at)| *at)
     }
 
     fn launch(

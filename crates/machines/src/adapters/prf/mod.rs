@@ -13,10 +13,11 @@ use std::path::Path;
 use ::prf::{OPTIONS, Options, Prf, TimingTable};
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
+use inputs::launch::MachineOption;
 use isa::{Diagnostic, Diagnostics};
 use simt::machine::Machine;
 
-use super::shared::{loaded, named, text_of};
+use super::shared::{loaded, named, option_text, text_of};
 use crate::graph::ControlFlow;
 use crate::interface::{Axis, ConformCase, Image, Isa, Named, Reference, Tools, no_variant};
 use crate::program::{Context, Program};
@@ -48,6 +49,7 @@ pub(crate) static PRF: Isa = Isa {
     has_grid: true,
     has_graphs: false,
     has_checks: false,
+    configuration: Some(configuration),
     variant: no_variant,
     load: |image, _, found| loaded(read(image, found), found),
     tools: Some(Tools {
@@ -61,6 +63,25 @@ pub(crate) static PRF: Isa = Isa {
 
 /// The only kernel of a program.
 const KERNEL: &str = "main";
+
+/// Describes the models that options make.
+fn configuration(given: &[MachineOption]) -> Result<String, (usize, String)> {
+    let mut options = Options::default();
+    for (index, option) in given.iter().enumerate() {
+        let set = options.set(&option.key.value, &option_text(option));
+        set.map_err(|error| (index, error.to_string()))?;
+    }
+    let predicates = options.config.encoding.predicates.count();
+    let (profile, params) = (options.profile, &options.params);
+    Ok(format!(
+        "profile {} ({}); {predicates} predicates of 32 bits, 64 registers a lane\n\
+         cycle-level model, {:?}:\n{}",
+        profile.name(),
+        profile.about(),
+        options.hazards,
+        params.to_text()
+    ))
+}
 
 /// Returns words with addresses, as text.
 fn assemble(image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
