@@ -7,7 +7,7 @@
 
 use crate::Declined;
 use crate::code::{Bulk, Copy, Direct, Dst, Memory, Src};
-use crate::level::Level;
+use crate::level::{Level, wide};
 use crate::machine::Machine;
 use crate::matrix::{Multiply, RESULTS};
 use crate::row::{LANES, Narrow, Wide, lanes};
@@ -43,7 +43,7 @@ impl Machine<'_> {
         self.stats.member_collectives += 1;
         let level = self.context.level;
         let results = match (&op.direct, &op.memory) {
-            (Some(Direct::Multiply(product)), _) if warp.multiply(level, product, op) => {
+            (Some(Direct::Multiply(product)), _) if warp.product(level, product, op) => {
                 return Ok(());
             }
             (_, None) => op.what.computed(&registers(warp, &op.src)),
@@ -69,6 +69,22 @@ impl Machine<'_> {
             warp.put_each(dst, on, |lane| row[lane]);
         }
         Ok(())
+    }
+
+    /// Executes a step if it is a product whose operands cannot be wrong, as [`Self::matrix`] does.
+    /// Returns `false`, having changed nothing, if it is not, or if only the model can multiply
+    /// these numbers.
+    #[inline(always)]
+    pub(crate) fn product(&mut self, warp: &mut Warp, op: &Bulk) -> bool {
+        let Some(Direct::Multiply(product)) = &op.direct else { return false };
+        if !op.only_computes() || !warp.product(self.context.level, product, op) {
+            return false;
+        }
+        if let Some(detail) = &mut self.detail {
+            detail.counts.collectives += 1;
+        }
+        self.stats.member_collectives += 1;
+        true
     }
 
     /// Reports the accesses of a load or store of a matrix.
@@ -225,6 +241,15 @@ type Rows<'r, T> = SmallVec<[&'r [T; LANES]; 24]>;
 impl Warp {
     /// Executes a product. Returns `false`, having written nothing, if only the model can multiply
     /// these numbers.
+    fn product(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
+        // Rows are copied as vectors.
+        wide(
+            #[inline(always)]
+            || self.multiply(level, multiply, op),
+        )
+    }
+
+    #[inline(always)]
     fn multiply(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
         if multiply.is_wide() {
             self.multiply_wide(level, multiply, op);

@@ -10,6 +10,7 @@ use crate::matrix::{Lines, MOST_BYTES, register_of_rows, rows_of_register};
 use crate::memory::Location;
 use crate::row::LANES;
 use crate::warp::Warp;
+use ir::mods::Space;
 
 impl Machine<'_> {
     /// Loads or stores a fragment by lines. Returns `false`, having changed nothing, if that is not
@@ -77,6 +78,14 @@ impl Machine<'_> {
         let stores = op.what.stores();
         let count = if stores { op.src.len() } else { op.dst.len() };
         let mut results = [[0; LANES]; 4];
+        let mut tiles = [[[0; 16]; 8]; 4];
+        if !stores && self.shared_tiles(warp, memory, &mut tiles[..count]) {
+            for (result, rows) in results.iter_mut().zip(&tiles[..count]) {
+                *result = register_of_rows(rows, transposed);
+            }
+            put_tiles(warp, op, &results);
+            return Ok(());
+        }
         for (matrix, result) in results.iter_mut().enumerate().take(count) {
             let mut rows = [[0; 16]; 8];
             if stores {
@@ -99,13 +108,35 @@ impl Machine<'_> {
                 *result = register_of_rows(&rows, transposed);
             }
         }
-        for (&dst, row) in op.dst.iter().zip(&results) {
-            match dst {
-                Dst::Narrow(i) => warp.narrow[i as usize].0 = *row,
-                _ => warp.put_each(dst, u32::MAX, |lane| row[lane].into()),
-            }
-        }
+        put_tiles(warp, op, &results);
         Ok(())
+    }
+
+    /// Reads tiles whose addresses are of shared memory alone. Returns `false` if an access is not
+    /// allowed.
+    fn shared_tiles(&self, warp: &Warp, memory: &Memory, tiles: &mut [[[u8; 16]; 8]]) -> bool {
+        if memory.space != Space::Shared {
+            return false;
+        }
+        let shared = &self.ctas[self.slot].shared;
+        let (addresses, offset) = (warp.narrow(memory.addr), memory.offset as u32);
+        let rows = tiles.as_flattened_mut().iter_mut().zip(&addresses.0);
+        rows.map(|(row, address)| {
+            let at = address.wrapping_add(offset) as usize;
+            let bytes = shared.get(at..).and_then(<[u8]>::first_chunk);
+            bytes.filter(|_| at.is_multiple_of(16)).map(|bytes| *row = *bytes)
+        })
+        .all(|done| done.is_some())
+    }
+}
+
+/// Writes the registers of tiles.
+fn put_tiles(warp: &mut Warp, op: &Bulk, results: &[[u32; LANES]; 4]) {
+    for (&dst, row) in op.dst.iter().zip(results) {
+        match dst {
+            Dst::Narrow(i) => warp.narrow[i as usize].0 = *row,
+            _ => warp.put_each(dst, u32::MAX, |lane| row[lane].into()),
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl Avx512 {
     /// Returns `None` if a level is another one, or the host does not have it.
     #[inline]
     pub(crate) fn of(level: Level) -> Option<Self> {
-        (level == Level::Avx512 && level.is_available()).then_some(Self(()))
+        (level == Level::Avx512 && Level::best() == level).then_some(Self(()))
     }
 
     /// Calls `f`, compiled for this level alone, as far as `f` and its callees are

@@ -449,6 +449,13 @@ impl Visit<'_, '_> {
         Ok(after == StepOutcome::Park)
     }
 
+    /// Has the interpreter execute a step for all lanes if it is a product of matrices that neither
+    /// declines nor parks. Returns `false`, having changed nothing, if it is not.
+    pub fn product(&mut self, step: usize) -> bool {
+        let Kind::Matrix(op) = &self.machine.context.code.steps[step].kind else { return false };
+        self.machine.product(&mut self.warp, op)
+    }
+
     /// Does the same as [`Self::step`] for an access that has been reported to the observer
     /// ([`Self::report`]).
     ///

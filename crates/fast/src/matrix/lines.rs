@@ -3,7 +3,8 @@
 //! A line is a row, or a column of a fragment that is stored by columns. All lanes of a warp
 //! together access every element of each line, so that a line is one access.
 
-use simt::matrix::{Fragment, LANES, tile_place};
+use super::permute::transposed_halves;
+use simt::matrix::{Fragment, LANES};
 
 /// Most bytes of a fragment.
 pub(crate) const MOST_BYTES: usize = 1024;
@@ -122,28 +123,47 @@ fn read<const N: usize>(
     }
 }
 
-/// The register of an 8 by 8 matrix of 16-bit elements with these rows, perhaps transposed.
+/// The register of an 8 by 8 matrix of 16-bit elements with these rows, perhaps transposed: lane
+/// `4 * row + word`, as `simt::matrix::tile_place` has it.
 #[inline]
 pub(crate) fn register_of_rows(rows: &[[u8; 16]; 8], transposed: bool) -> [u32; LANES] {
-    std::array::from_fn(|lane| {
-        (0..2).fold(0, |word, part| {
-            let (row, column) = tile_place(lane, part, transposed);
-            let element = u16::from_le_bytes([rows[row][2 * column], rows[row][2 * column + 1]]);
-            word | u32::from(element) << (16 * part)
-        })
-    })
+    let halves = rows.map(|row| {
+        std::array::from_fn(|column| u16::from_le_bytes([row[2 * column], row[2 * column + 1]]))
+    });
+    let halves = if transposed { transposed_halves(&halves) } else { halves };
+    let pairs = halves.as_flattened().as_chunks::<2>().0;
+    std::array::from_fn(|lane| u32::from(pairs[lane][1]) << 16 | u32::from(pairs[lane][0]))
 }
 
 /// The rows of an 8 by 8 matrix of 16-bit elements in a register, perhaps transposed.
 #[inline]
 pub(crate) fn rows_of_register(register: &[u32; LANES], transposed: bool) -> [[u8; 16]; 8] {
-    let mut rows = [[0; 16]; 8];
-    for (lane, value) in register.iter().enumerate() {
-        for part in 0..2 {
-            let (row, column) = tile_place(lane, part, transposed);
-            let element = ((value >> (16 * part)) as u16).to_le_bytes();
-            rows[row][2 * column..][..2].copy_from_slice(&element);
+    let half = |row: usize, column: usize| register[4 * row + column / 2] >> (16 * (column % 2));
+    let halves: [[u16; 8]; 8] =
+        std::array::from_fn(|row| std::array::from_fn(|column| half(row, column) as u16));
+    let halves = if transposed { transposed_halves(&halves) } else { halves };
+    halves.map(|row| std::array::from_fn(|at| row[at / 2].to_le_bytes()[at % 2]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LANES, register_of_rows, rows_of_register};
+    use simt::matrix::tile_place;
+
+    #[test]
+    fn tiles_have_their_elements_where_the_isa_has_them() {
+        let rows = std::array::from_fn(|row| std::array::from_fn(|at| (16 * row + at) as u8));
+        for transposed in [false, true] {
+            let register = register_of_rows(&rows, transposed);
+            for lane in 0..LANES {
+                let [low, high] = [0, 1].map(|part| {
+                    let (row, column) = tile_place(lane, part, transposed);
+                    u16::from_le_bytes([rows[row][2 * column], rows[row][2 * column + 1]])
+                });
+                let element = u32::from(high) << 16 | u32::from(low);
+                assert_eq!(register[lane], element, "lane {lane}, transposed: {transposed}");
+            }
+            assert_eq!(rows_of_register(&register, transposed), rows, "transposed: {transposed}");
         }
     }
-    rows
 }

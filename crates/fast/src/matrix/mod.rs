@@ -6,8 +6,9 @@
 //! have: `m8n8k4` of f16, roundings of doubles other than to nearest, infinities and NaN, and sums
 //! near the ends of the range of single precision.
 //!
-//! All functions are plain loops, compiled for each level of vector instructions ([`Level`]) as the
-//! interpreter is. No level uses an operation that could round in another way.
+//! All functions but those of `vectors` are plain loops, compiled for each level of vector
+//! instructions ([`Level`]) as the interpreter is. `vectors` has the dense products of floats with
+//! sums of single precision in AVX-512's own instructions.
 
 mod doubles;
 mod floats;
@@ -19,6 +20,8 @@ mod sums;
 mod sums_of_doubles;
 mod terms;
 mod tiles;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 
 use crate::level::{Avx512, Level, at, below_avx512};
 pub use lines::Lines;
@@ -95,6 +98,13 @@ impl Multiply {
             Selection::new(&metadata, [rest[0], rest[1]])
         });
         let operands = &Operands { registers: self.split(operands), selection };
+        #[cfg(target_arch = "x86_64")]
+        if let (None, Some(avx512)) = (&operands.selection, Avx512::of(level)) {
+            let (elements, registers) = (self.product.elements, operands.registers);
+            if vectors::multiply(avx512, &self.tiles, elements, registers, results).is_some() {
+                return Some(());
+            }
+        }
         let half = self.product.elements[0] == Element::F16;
         match (self.product.elements[1], half) {
             (Element::F16, false) => self.floats::<Sums<24, false>, 2>(level, operands, results),
@@ -192,7 +202,16 @@ impl Multiply {
 
     fn integers(&self, level: Level, operands: &Operands<'_>, results: &mut [[u32; LANES]]) {
         let sparse = operands.selection.is_some();
-        match (self.product.elements[1].bits(), self.product.bits) {
+        let [_, a, b, _] = self.product.elements;
+        #[cfg(target_arch = "x86_64")]
+        if let (8, false, Some(avx512)) = (a.bits(), sparse, Avx512::of(level)) {
+            let (a, b) = if self.tiles.transposed { (b, a) } else { (a, b) };
+            let (signed, saturate) = ([a, b].map(|e| e == Element::S8), self.product.saturate);
+            let (tiles, registers) = (&self.tiles, operands.registers);
+            vectors::multiply_bytes(avx512, tiles, signed, saturate, registers, results);
+            return;
+        }
+        match (a.bits(), self.product.bits) {
             (8, _) if sparse => self.integers_of::<Integers<4>, 4, true>(level, operands, results),
             (8, _) => self.integers_of::<Integers<4>, 4, false>(level, operands, results),
             (4, _) if sparse => self.integers_of::<Integers<8>, 8, true>(level, operands, results),

@@ -53,6 +53,42 @@ fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     }
 }
 
+/// The transpose of eight by eight halves of words.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn transposed_halves(rows: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
+    std::array::from_fn(|row| std::array::from_fn(|column| rows[column][row]))
+}
+
+/// The transpose of eight by eight halves of words.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn transposed_halves(rows: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
+    use std::arch::x86_64::{__m128i, _mm_unpackhi_epi16, _mm_unpacklo_epi16};
+    // Each round exchanges a bit of the row's number and one of the column's.
+    let mut rows: [__m128i; 8] =
+        // SAFETY: every bit pattern is a value of both types.
+        unsafe { std::mem::transmute::<[[u16; 8]; 8], [__m128i; 8]>(*rows) };
+    for _ in 0..3 {
+        let [a, b, c, d, e, f, g, h] = rows;
+        // SAFETY: each host of the architecture has the instructions.
+        rows = unsafe {
+            [
+                _mm_unpacklo_epi16(a, e),
+                _mm_unpackhi_epi16(a, e),
+                _mm_unpacklo_epi16(b, f),
+                _mm_unpackhi_epi16(b, f),
+                _mm_unpacklo_epi16(c, g),
+                _mm_unpackhi_epi16(c, g),
+                _mm_unpacklo_epi16(d, h),
+                _mm_unpackhi_epi16(d, h),
+            ]
+        };
+    }
+    // SAFETY: every bit pattern is a value of both types.
+    unsafe { std::mem::transmute::<[__m128i; 8], [[u16; 8]; 8]>(rows) }
+}
+
 impl Permute for Portable {
     #[inline(always)]
     fn words(self, tiles: [&[u32; 32]; 2]) -> Words {
@@ -104,24 +140,31 @@ impl Permute for Avx512 {
 impl Permute for Avx512 {
     #[inline(always)]
     fn words(self, tiles: [&[u32; 32]; 2]) -> Words {
-        // SAFETY: the host has AVX-512.
-        unsafe { avx512::words([*tiles[0], *tiles[1]]) }
+        // SAFETY: the host has AVX-512, and every bit pattern is a value of both types.
+        unsafe {
+            std::mem::transmute::<[std::arch::x86_64::__m512i; 4], Words>(avx512::words(tiles))
+        }
     }
 
     #[inline(always)]
     fn registers(self, words: &Words) -> [[u32; 32]; 2] {
-        // SAFETY: the host has AVX-512.
-        unsafe { avx512::registers(*words) }
+        use std::arch::x86_64::__m512i;
+        use std::mem::transmute;
+        // SAFETY: the host has AVX-512, and every bit pattern is a value of both types.
+        unsafe {
+            let words = transmute::<Words, [__m512i; 4]>(*words);
+            transmute::<[[__m512i; 2]; 2], [[u32; 32]; 2]>(avx512::registers(words))
+        }
     }
 }
 
 /// The permutations of AVX-512.
 #[cfg(target_arch = "x86_64")]
-mod avx512 {
-    use super::{ROWS, Words};
+pub(super) mod avx512 {
     use std::arch::x86_64::{
-        __m512i, _mm512_castsi512_si256, _mm512_inserti64x4, _mm512_permutex2var_epi32,
-        _mm512_permutex2var_epi64, _mm512_shuffle_i64x2,
+        __m512i, _mm512_castsi512_si256, _mm512_inserti64x4, _mm512_loadu_si512,
+        _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_shuffle_i64x2,
+        _mm512_storeu_si512,
     };
     use std::mem::transmute;
 
@@ -154,43 +197,70 @@ mod avx512 {
         out
     }
 
+    /// The words of lines 0 to 7 and 8 to 15, by word.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn words(tiles: [[u32; 32]; 2]) -> Words {
-        // SAFETY: every bit pattern is a value of both types.
-        let [a, b, c, d] = unsafe { transmute::<[[u32; 32]; 2], [__m512i; 4]>(tiles) };
+    pub(in crate::matrix) fn words(tiles: [&[u32; 32]; 2]) -> [__m512i; 4] {
+        let [[a, b], [c, d]] = [load(tiles[0]), load(tiles[1])];
         let (even, odd) = (vector(pick(0)), vector(pick(2)));
         let low = _mm512_permutex2var_epi32(a, even, b);
         let high = _mm512_permutex2var_epi32(c, even, d);
         let low2 = _mm512_permutex2var_epi32(a, odd, b);
         let high2 = _mm512_permutex2var_epi32(c, odd, d);
-        let out = [
+        [
             _mm512_inserti64x4::<1>(low, _mm512_castsi512_si256(high)),
             _mm512_shuffle_i64x2::<0xee>(low, high),
             _mm512_inserti64x4::<1>(low2, _mm512_castsi512_si256(high2)),
             _mm512_shuffle_i64x2::<0xee>(low2, high2),
-        ];
-        // SAFETY: every bit pattern is a value of both types.
-        unsafe { transmute::<[__m512i; 4], [[u32; ROWS]; 4]>(out) }
+        ]
+    }
+
+    /// A register as two vectors.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in crate::matrix) fn load(register: &[u32; 32]) -> [__m512i; 2] {
+        let halves = register.as_chunks::<16>().0;
+        // SAFETY: each half is readable.
+        [0, 1].map(
+            #[inline(always)]
+            |half| unsafe { _mm512_loadu_si512(halves[half].as_ptr().cast()) },
+        )
     }
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn registers(words: Words) -> [[u32; 32]; 2] {
-        // SAFETY: every bit pattern is a value of both types.
-        let [a, b, c, d] = unsafe { transmute::<Words, [__m512i; 4]>(words) };
+    pub(in crate::matrix) fn store(register: &mut [u32; 32], [low, high]: [__m512i; 2]) {
+        let halves = register.as_chunks_mut::<16>().0;
+        // SAFETY: each half is writable.
+        unsafe {
+            _mm512_storeu_si512(halves[0].as_mut_ptr().cast(), low);
+            _mm512_storeu_si512(halves[1].as_mut_ptr().cast(), high);
+        }
+    }
+
+    /// The two registers with these words: the inverse of [`words`].
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in crate::matrix) fn registers([a, b, c, d]: [__m512i; 4]) -> [[__m512i; 2]; 2] {
         let (low, high) = (vector(zip(0)), vector(zip(8)));
-        let pairs = |index, first, second| _mm512_permutex2var_epi32(first, index, second);
-        let [ab, cd] = [pairs(low, a, b), pairs(low, c, d)];
-        let [ab2, cd2] = [pairs(high, a, b), pairs(high, c, d)];
-        let quads = |first: i64, ab, cd| {
-            let index: [i64; 8] =
-                std::array::from_fn(|i| first + i as i64 / 2 + 8 * (i as i64 % 2));
-            // SAFETY: every bit pattern is a value of both types.
-            _mm512_permutex2var_epi64(ab, unsafe { transmute::<[i64; 8], __m512i>(index) }, cd)
-        };
-        let out = [quads(0, ab, cd), quads(4, ab, cd), quads(0, ab2, cd2), quads(4, ab2, cd2)];
+        let [ab, cd] = [_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(c, low, d)];
+        let [ab2, cd2] =
+            [_mm512_permutex2var_epi32(a, high, b), _mm512_permutex2var_epi32(c, high, d)];
+        let (first, second) = (quads(0), quads(4));
+        [
+            [_mm512_permutex2var_epi64(ab, first, cd), _mm512_permutex2var_epi64(ab, second, cd)],
+            [
+                _mm512_permutex2var_epi64(ab2, first, cd2),
+                _mm512_permutex2var_epi64(ab2, second, cd2),
+            ],
+        ]
+    }
+
+    /// Of two vectors: the pairs of elements from `first` on in turn.
+    #[inline(always)]
+    fn quads(first: i64) -> __m512i {
+        let index: [i64; 8] = std::array::from_fn(|i| first + i as i64 / 2 + 8 * (i as i64 % 2));
         // SAFETY: every bit pattern is a value of both types.
-        unsafe { transmute::<[__m512i; 4], [[u32; 32]; 2]>(out) }
+        unsafe { transmute::<[i64; 8], __m512i>(index) }
     }
 }

@@ -150,6 +150,9 @@ pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32
     let (counted, step) = (step & COUNTED != 0, step & !COUNTED);
     let stay = call(frame, |host, frame| {
         host.hold(frame);
+        if on == u32::MAX && host.visit.product(step as usize) {
+            return Ok(Some(()));
+        }
         let block = host.code.facts.block_of[step as usize];
         if counted {
             host.visit.step_already_counted(block, step as usize, on)?;

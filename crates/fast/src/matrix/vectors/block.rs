@@ -1,0 +1,135 @@
+//! Sums of a block of products and the sums so far.
+
+use super::super::terms::COLUMNS;
+use super::Sums;
+use super::factors::{Left, Right, is_wide, parts, vectors};
+use std::arch::x86_64::{
+    __m512, __m512i, __mmask16, _CMP_NEQ_UQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_ZERO,
+    _mm512_add_epi32, _mm512_adds_epi16, _mm512_and_si512, _mm512_castps_si512,
+    _mm512_castsi512_ps, _mm512_cmpgt_epi32_mask, _mm512_cmple_epi32_mask,
+    _mm512_cvt_roundepi32_ps, _mm512_cvttps_epi32, _mm512_mask_cmp_ps_mask, _mm512_max_epi16,
+    _mm512_max_epi32, _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32, _mm512_sub_epi32,
+};
+
+/// The exponent field of single precision.
+const FIELD: i32 = 0x7f80_0000;
+
+/// Its place.
+const PLACE: u32 = 23;
+
+/// The greatest field to which a block is aligned: sums are far from infinite.
+const HIGH: i32 = 127 + 110;
+
+/// The greatest field to which no block is aligned, unless its sum is zero. Of wide formats,
+/// products that are too small for single precision are cut to nothing above it, and results are
+/// normal; of the others, no product but zero is as small.
+const fn low(format: u8) -> i32 {
+    if is_wide(format) { 127 - 100 } else { 127 - 30 }
+}
+
+/// Fraction bits of terms below the greatest exponent; of 13 single precision keeps 13.
+const fn fraction(format: u8) -> i32 {
+    if parts(format) == 4 { 13 } else { 24 }
+}
+
+/// The field of the greatest exponent of a block.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn top<const F: u8, const N: usize, const E: usize>(
+    left: &Left<N, E>,
+    right: &Right,
+    column: usize,
+    sum: __m512,
+) -> __m512i {
+    let mut most = _mm512_setzero_si512();
+    for at in 0..E {
+        let other = right.exponents(at % vectors(F), at / vectors(F), column);
+        // Where a field is too great for a half, so is the block's.
+        let fields = _mm512_adds_epi16(left.exponents[at], other);
+        most = if at == 0 { fields } else { _mm512_max_epi16(most, fields) };
+    }
+    if is_wide(F) {
+        // Scales stay finite.
+        most = _mm512_max_epi16(most, _mm512_set1_epi16((low(F) << 7) as i16));
+    }
+    if parts(F) > 1 {
+        most = _mm512_max_epi16(most, _mm512_slli_epi32::<16>(most));
+    }
+    let field = _mm512_and_si512(_mm512_castps_si512(sum), _mm512_set1_epi32(FIELD));
+    _mm512_and_si512(_mm512_max_epi32(most, field), _mm512_set1_epi32(FIELD))
+}
+
+/// Adds a block of products of finite numbers. Returns `false`, with the results undefined, if
+/// single precision cannot align it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn add<const F: u8, const N: usize, const E: usize>(
+    left: &Left<N, E>,
+    right: &Right,
+    before: &Sums,
+    after: &mut Sums,
+) -> bool {
+    let (mut lowest, mut highest) = (_mm512_set1_epi32(i32::MAX), _mm512_setzero_si512());
+    for column in 0..COLUMNS {
+        let sum = before[column];
+        let top = top::<F, N, E>(left, right, column, sum);
+        lowest = _mm512_min_epi32(lowest, top);
+        highest = _mm512_max_epi32(highest, top);
+        let scale = _mm512_set1_epi32((2 * 127 + fraction(F)) << PLACE);
+        let scale = _mm512_castsi512_ps(_mm512_sub_epi32(scale, top));
+        let mut total = _mm512_cvttps_epi32(_mm512_mul_ps(sum, scale));
+        for word in 0..4 {
+            for part in 0..parts(F) {
+                let other = right.value(part, word, column);
+                let product = _mm512_mul_ps(left.values[word * parts(F) + part], other);
+                let term = _mm512_cvttps_epi32(_mm512_mul_ps(product, scale));
+                total = _mm512_add_epi32(total, term);
+            }
+        }
+        after[column] = rounded::<F>(total, top);
+    }
+    let high = _mm512_cmpgt_epi32_mask(highest, _mm512_set1_epi32(HIGH << PLACE));
+    let low = _mm512_cmple_epi32_mask(lowest, _mm512_set1_epi32(low(F) << PLACE));
+    high == 0 && (low == 0 || only_zeros::<F, N, E>(left, right, before))
+}
+
+/// A total of terms, cut to single precision. Its magnitude is less than 2^30.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rounded<const F: u8>(total: __m512i, top: __m512i) -> __m512 {
+    let mut cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(total);
+    if fraction(F) == 13 {
+        let kept = _mm512_set1_epi32(!0x3ff);
+        cut = _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(cut), kept));
+    }
+    let unit = _mm512_sub_epi32(top, _mm512_set1_epi32(fraction(F) << PLACE));
+    _mm512_mul_ps(cut, _mm512_castsi512_ps(unit))
+}
+
+/// Whether all terms of the sums with low exponents are zero.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn only_zeros<const F: u8, const N: usize, const E: usize>(
+    left: &Left<N, E>,
+    right: &Right,
+    before: &Sums,
+) -> bool {
+    (0..COLUMNS).all(|column| {
+        let top = top::<F, N, E>(left, right, column, before[column]);
+        let rows = _mm512_cmple_epi32_mask(top, _mm512_set1_epi32(low(F) << PLACE));
+        let mut some = is_not_zero(before[column], rows);
+        for (at, &x) in left.values.iter().enumerate() {
+            let y = right.value(at % parts(F), at / parts(F), column);
+            some |= is_not_zero(x, rows) & is_not_zero(y, rows);
+        }
+        some == 0
+    })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn is_not_zero(numbers: __m512, rows: __mmask16) -> __mmask16 {
+    _mm512_mask_cmp_ps_mask::<_CMP_NEQ_UQ>(rows, numbers, _mm512_setzero_ps())
+}
