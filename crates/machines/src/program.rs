@@ -46,6 +46,11 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
+    /// Returns what `check` tells of a program that is right: a sentence a line.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Creates a context for launches: memory that contains the program's variables.
     ///
     /// # Errors

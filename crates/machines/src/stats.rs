@@ -41,6 +41,8 @@ pub struct LaunchStats {
     pub own: Vec<(String, u64)>,
     /// Timeline in the Trace Event format, if one was requested. Not part of the reports.
     pub timeline: Vec<serde_json::Value>,
+    /// Further texts that were requested, by the name of the option. Not part of the reports.
+    pub texts: Vec<(&'static str, String)>,
     /// Instructions that access global or shared memory, in program order.
     pub sites: Vec<AccessSite>,
 }

@@ -17,6 +17,7 @@
 //! | [`machine`] | the functional model |
 //! | [`timing`] | the cycle-level model |
 //! | [`hazard`] | hazards inside packets |
+//! | [`mod@pressure`] | how many predicates a program needs at once |
 //! | [`counts`] | counters of both models |
 //! | [`options`] | options by name |
 //! | [`conform`](mod@conform) | conformance tables |
@@ -33,6 +34,7 @@ pub mod launch;
 pub mod machine;
 pub mod op;
 pub mod options;
+pub mod pressure;
 pub mod program;
 pub mod syntax;
 pub mod timing;
@@ -48,6 +50,7 @@ pub use launch::{Launch, LaunchError};
 pub use machine::{Mark, Prf, State};
 pub use op::{Insn, Op, Unit};
 pub use options::{OPTIONS, OptionError, OptionInfo, Options};
+pub use pressure::{Pressure, pressure};
 pub use program::{LoadError, Program, Start};
 pub use syntax::{assemble, dialect, parameters};
 pub use timing::{Hazards, Params, ParamsError, Policy, Timed, TimingCounts};

@@ -50,6 +50,11 @@ pub const OPTIONS: &[OptionInfo] = &[
         about: "sizes and latencies, as a text of TOML; single ones by dotted names: memory.latency",
     },
     OptionInfo { name: "trace", about: "keep the cycles of all stages for a timeline: on, off" },
+    OptionInfo {
+        name: "vcd",
+        about: "a file for the value changes of stages, registers and predicates",
+    },
+    OptionInfo { name: "changes", about: "a file for registers and predicates by cycle, as text" },
 ];
 
 /// The values of the options.
@@ -83,6 +88,10 @@ pub struct Options {
     pub params: Params,
     /// Whether to record a timeline.
     pub trace: bool,
+    /// Whether to record a value change dump.
+    pub vcd: bool,
+    /// Whether to record changes as text.
+    pub changes: bool,
 }
 
 /// The reason that an option is refused.
@@ -202,9 +211,14 @@ impl Options {
                 self.hazards = one_of(value, &choices)?;
                 self.timing_details = true;
             }
-            "trace" => {
-                self.trace = one_of(value, &[("on", true), ("off", false)])?;
-                self.timing_details |= self.trace;
+            "trace" | "vcd" | "changes" => {
+                let on = one_of(value, &[("on", true), ("off", false)])?;
+                match name {
+                    "trace" => self.trace = on,
+                    "vcd" => self.vcd = on,
+                    _ => self.changes = on,
+                }
+                self.timing_details |= on;
             }
             _ => return None,
         }
@@ -221,6 +235,6 @@ impl Options {
     #[must_use]
     pub fn timed(&self) -> Timed {
         let Self { config, profile, hazards, .. } = *self;
-        Timed { config, profile, params: self.params.clone(), hazards, records: 0 }
+        Timed { config, profile, params: self.params.clone(), hazards, ..Timed::default() }
     }
 }

@@ -384,3 +384,23 @@ fn functions_without_a_result_give_the_same_quiet_nan_on_every_host() {
         [[canonical, canonical, 0], [canonical, canonical, 0], [passed_on, passed_on, passed_on]];
     assert_eq!(stored(&state, 9), expected.concat());
 }
+
+#[test]
+fn pressure_counts_predicates_that_are_live_at_once() {
+    let config = Config::default();
+    let of = |text: &str| prf::pressure(&program(config, text));
+    // p1 and p2 are live together before the second add, with p0 for the end.
+    let both =
+        of("beq p1, x1, x0\nbne p2, x1, x0\naddi x2, x2, 1 @p1\naddi x3, x3, 1 @p2\nhalt @p0\n");
+    assert_eq!((both.used, both.live, both.at), (3, 3, Some(0x2c)), "{both:?}");
+    let one =
+        of("beq p1, x1, x0\naddi x2, x2, 1 @p1\nbeq p2, x1, x0\naddi x3, x3, 1 @p2\nhalt @p0\n");
+    assert_eq!((one.used, one.live), (3, 2), "{one:?}");
+    // Around the loop p1 stays; p3 is written for nothing.
+    let around =
+        of("beq p1, x0, x0\nl: beq p3, x1, x0\nbne p1, x1, x0 @p1\njpnz p1, l\nhalt @p0\n");
+    assert_eq!((around.live, around.unused.as_slice()), (2, &[(0x28, 3)][..]), "{around:?}");
+    // After a jump through a register anything may be used.
+    let anywhere = of("beq p3, x1, x0\njalr x0, 0(x1)\nhalt @p0\n");
+    assert_eq!(anywhere.unused, []);
+}

@@ -94,6 +94,7 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
                 let plural = if kernels == 1 { "" } else { "s" };
                 out.text(&format!("{name}: ok, {kernels} kernel{plural}\n"));
                 out.text(&show::dependence_lines(program.as_ref()));
+                program.remarks().iter().for_each(|remark| out.text(&format!("  {remark}\n")));
             }
             None => {
                 let plural = if found.error_count() == 1 { "" } else { "s" };
@@ -130,7 +131,11 @@ fn check_launches(
             Err(found)
         }
         None => JobParts::from_launch_file(file, Some(span), sources)
-            .and_then(|parts| Job::prepare(parts, &Settings::default(), sources)),
+            .and_then(|parts| Job::prepare(parts, &Settings::default(), sources))
+            .and_then(|job| match job.argument_errors() {
+                found if found.has_errors() => Err(found),
+                _ => Ok(job),
+            }),
     };
     let (text, good, found) = match job {
         Ok(job) => {

@@ -132,8 +132,8 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let more: Vec<(&str, &Option<String>)> =
         more.iter().map(|(name, word)| (*name, word)).collect();
     let mut words = Words::new("run", args, &more, &mut sources);
-    let trace = match files(&mut words.options) {
-        Ok(trace) => trace,
+    let outputs = match files(&mut words.options) {
+        Ok(outputs) => outputs,
         Err(finding) => return super::refuse(&finding, &sources, out),
     };
     let ready = Checks::new(args, &mut words, &mut sources).and_then(|checks| {
@@ -185,11 +185,11 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     }
     let mut exit = print(&report, (args.stats, checks.takes_output()), &sources, out);
     exit = checks.conclude(checker, (&report, exit), &sources, out);
-    if let Some(path) = trace
-        && let Err(finding) = write_trace(&path, &report)
-    {
-        out.finding(&finding, &sources);
-        exit = if exit == Exit::Ok { Exit::Usage } else { exit };
+    for output in &outputs {
+        if let Err(finding) = output.write(&report) {
+            out.finding(&finding, &sources);
+            exit = if exit == Exit::Ok { Exit::Usage } else { exit };
+        }
     }
     for finding in dumps.write(&report) {
         out.finding(&finding, &sources);
@@ -237,10 +237,17 @@ fn observed(
     }
 }
 
+/// A file that a machine's option asks for.
+pub(super) struct OutputFile {
+    /// The option.
+    option: String,
+    pub(super) path: Located<String>,
+}
+
 /// Handles options that name files: replaces the value of `params` by the file's text, and returns
-/// the path of `trace`.
-pub(super) fn files(options: &mut [MachineOption]) -> Result<Option<Located<String>>, Diagnostic> {
-    let mut trace = None;
+/// the files to write.
+pub(super) fn files(options: &mut [MachineOption]) -> Result<Vec<OutputFile>, Diagnostic> {
+    let mut outputs = Vec::new();
     for option in options {
         let OptionValue::String(value) = &mut option.value.value else { continue };
         match option.key.value.as_str() {
@@ -252,23 +259,35 @@ pub(super) fn files(options: &mut [MachineOption]) -> Result<Option<Located<Stri
                     Diagnostic::error("input::not-text", message).at(option.value.span, "")
                 })?;
             }
-            "trace" => {
+            name @ ("trace" | "vcd" | "changes") if value != "off" => {
+                let option_name = name.to_owned();
                 let path = std::mem::replace(value, "on".to_owned());
-                trace = Some(Located { value: path, span: option.value.span });
+                let path = Located { value: path, span: option.value.span };
+                outputs.push(OutputFile { option: option_name, path });
             }
             _ => {}
         }
     }
-    Ok(trace)
+    Ok(outputs)
 }
 
-/// Writes the timelines of all launches to one file, with a process for each.
-fn write_trace(path: &Located<String>, report: &Report) -> Result<(), Diagnostic> {
-    let text = lab::trace_events::document(&report.stats);
-    std::fs::write(&path.value, text).map_err(|error| {
-        let message = format!("cannot write {}: {error}", path.value);
-        Diagnostic::error("cli::output", message).at(path.span, "")
-    })
+impl OutputFile {
+    /// Writes what the launches left for it: timelines with a process for each launch, other texts
+    /// one behind the other.
+    fn write(&self, report: &Report) -> Result<(), Diagnostic> {
+        let launches = &report.stats.launches;
+        let texts = launches.iter().flat_map(|launch| &launch.texts);
+        let text: String = match self.option.as_str() {
+            "trace" => lab::trace_events::document(&report.stats),
+            option => {
+                texts.filter(|(of, _)| *of == option).map(|(_, text)| text.as_str()).collect()
+            }
+        };
+        std::fs::write(&self.path.value, text).map_err(|error| {
+            let message = format!("cannot write {}: {error}", self.path.value);
+            Diagnostic::error("cli::output", message).at(self.path.span, "")
+        })
+    }
 }
 
 /// Files to write after a run.

@@ -24,10 +24,10 @@ pub(super) fn ready(
 ) -> Result<Ready, Diagnostics> {
     let run = target.as_run();
     let mut words = Words::new(command, &run, more, sources);
-    if let Some(trace) = files(&mut words.options).map_err(one)? {
-        let message = format!("`{command}` writes no timeline of the machine's own");
-        let finding = Diagnostic::error("cli::conflict", message).at(trace.span, "");
-        return Err(one(finding.help("run it with `simtlab run --trace FILE`")));
+    if let Some(output) = files(&mut words.options).map_err(one)?.first() {
+        let message = format!("`{command}` writes no files of the machine's own");
+        let finding = Diagnostic::error("cli::conflict", message).at(output.path.span, "");
+        return Err(one(finding.help("run it with `simtlab run`")));
     }
     let (job, _) = prepare(&words, sources)?;
     Ok(Ready { job, extra: words.extra })

@@ -34,8 +34,8 @@ impl Cache {
         }
     }
 
-    /// Counts times from a cycle on and forgets the counts, so that states of different cycles can be
-    /// compared.
+    /// Counts times from a cycle on and forgets the counts, so that states of different cycles can
+    /// be compared.
     pub(crate) fn count_from(&mut self, cycle: u64) {
         (self.hits, self.misses) = (0, 0);
         if let Some((flight, answer)) = &mut self.missing {

@@ -121,6 +121,11 @@ impl Execute {
         }
     }
 
+    /// Calls `each` for the instructions that their units have output in this cycle.
+    pub(crate) fn computed(&mut self, mut each: impl FnMut(&mut Flight)) {
+        self.pipes.iter_mut().filter_map(|pipe| pipe.result.as_deref_mut()).for_each(&mut each);
+    }
+
     /// The queues of results, in the order of [`Unit::ALL`].
     pub(crate) fn heads(&self) -> impl Iterator<Item = (usize, usize, &Flight)> {
         let pipes = self.pipes.iter().enumerate();

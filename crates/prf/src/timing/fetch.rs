@@ -58,6 +58,8 @@ pub(crate) struct Scheduler {
     waiting: VecDeque<u32>,
     next_block: u32,
     next_slot: usize,
+    /// Slots that have got warps since they were last asked for.
+    pub(crate) admitted: Vec<usize>,
     /// Slots that blocks occupy or wait for.
     taken: usize,
     /// The cycle from which the slots of resident blocks that have all ended are free.
@@ -82,6 +84,7 @@ impl Scheduler {
             waiting: VecDeque::new(),
             next_block: 0,
             next_slot: 0,
+            admitted: Vec::new(),
             taken: 0,
             free_at: None,
             finish: finish.into(),
@@ -264,6 +267,7 @@ impl Scheduler {
             let slot = self.next_slot % self.warps.len();
             self.next_slot += 1;
             let (in_flight, halted, complete) = (0, false, false);
+            self.admitted.push(slot);
             self.warps[slot] = Some(Resident { warp, ready: true, halted, complete, in_flight });
         }
         if !self.others.is_empty() {

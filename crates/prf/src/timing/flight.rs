@@ -4,6 +4,7 @@ use simt::mask::WarpMask;
 
 use crate::exec::{Effect, LANES, Lanes, Trap};
 use crate::op::Insn;
+use crate::timing::writeback::Port;
 
 /// A stage of an instruction; each is passed in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +71,8 @@ pub struct Record {
     pub insn: Insn,
     /// Lanes that participated.
     pub on: WarpMask,
+    /// Where its result went.
+    pub port: Port,
     /// The cycles of its stages.
     pub times: Times,
 }
@@ -91,6 +94,8 @@ pub(crate) struct Flight {
     pub(crate) a: Box<Lanes>,
     pub(crate) b: Box<Lanes>,
     pub(crate) effect: Effect,
+    /// The effect was forwarded: registers and predicates have it already.
+    pub(crate) forwarded: bool,
     pub(crate) times: Times,
 }
 
@@ -122,6 +127,7 @@ impl Flight {
             a: Box::new([0; LANES]),
             b: Box::new([0; LANES]),
             effect: Effect::None,
+            forwarded: false,
             times: Times::default(),
         }
     }

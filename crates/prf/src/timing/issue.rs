@@ -58,13 +58,15 @@ pub(crate) struct Issue {
     collectors: [Option<(Box<Flight>, u32)>; 2],
     ready: VecDeque<Box<Flight>>,
     scoreboard: Option<Scoreboard>,
+    /// Operands that a collector reads in a cycle.
+    read_ports: u32,
     /// The reason that no buffer could fill a collector in this cycle.
     blocked: Option<Stall>,
     pub(crate) predicate_reads: u64,
 }
 
 impl Issue {
-    pub(crate) fn new(warps: u32, full_from: u32, interlocked: bool) -> Self {
+    pub(crate) fn new(warps: u32, full_from: u32, interlocked: bool, read_ports: u32) -> Self {
         let warps = warps as usize;
         let scoreboard = || Scoreboard { registers: vec![0; warps], predicates: vec![0; warps] };
         Self {
@@ -74,13 +76,14 @@ impl Issue {
             collectors: [None, None],
             ready: VecDeque::new(),
             scoreboard: interlocked.then(scoreboard),
+            read_ports,
             blocked: None,
             predicate_reads: 0,
         }
     }
 
-    /// Counts times from a cycle on and forgets the counts, so that states of different cycles can be
-    /// compared.
+    /// Counts times from a cycle on and forgets the counts, so that states of different cycles can
+    /// be compared.
     pub(crate) fn count_from(&mut self, cycle: u64) {
         self.predicate_reads = 0;
         let collecting = self.collectors.iter_mut().flatten().map(|(flight, _)| flight);
@@ -149,18 +152,21 @@ impl Issue {
         }
     }
 
-    /// Reads an operand in each occupied collector: the first, then the second.
+    /// Reads an operand in each occupied collector: the first, then the second; with two read ports
+    /// of each bank both at once.
     fn collect(&mut self, cycle: u64, scheduler: &Scheduler) {
         for collector in &mut self.collectors {
             let Some((mut flight, read)) = collector.take() else { continue };
             let [first, second] = flight.insn.operands();
             if let Some(resident) = scheduler.resident(flight.slot) {
-                match read {
-                    0 => *flight.a = *resident.warp.operand(first),
-                    _ => *flight.b = *resident.warp.operand(second),
+                if read == 0 {
+                    *flight.a = *resident.warp.operand(first);
+                }
+                if read == 1 || self.read_ports > 1 {
+                    *flight.b = *resident.warp.operand(second);
                 }
             }
-            if read == 0 {
+            if read == 0 && self.read_ports < 2 {
                 *collector = Some((flight, 1));
             } else {
                 flight.pass(Stage::Ready, cycle);

@@ -14,11 +14,13 @@
 //! | `cache` | instruction cache and memory |
 //! | `issue` | buffers, operand collectors, dispatch, scoreboard |
 //! | `execute`, `writeback` | units, result queues, write ports |
+//! | [`changes`] | registers and predicates by cycle, as text and as value change dump |
 //! | `mark` | recognition of a state that comes again |
 //! | [`watch`] | hazards inside packets, as they happen |
 //! | [`stats`] | counters |
 
 mod cache;
+pub mod changes;
 mod execute;
 mod fetch;
 pub mod flight;
@@ -49,11 +51,13 @@ use flight::{Flight, Stage};
 use issue::Issue;
 use watch::Watcher;
 
+pub use changes::{Change, Changed};
 pub use flight::Record;
 pub use mark::Mark;
-pub use params::{Hazards, Params, ParamsError, Policy};
+pub use params::{Forwarding, Hazards, Params, ParamsError, Policy};
 pub use stats::{Stall, TimingCounts, UnitCounts};
 pub use watch::Met;
+pub use writeback::Port;
 
 /// The machine with cycles.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +72,8 @@ pub struct Timed {
     pub hazards: Hazards,
     /// Most written instructions whose times are kept, for timelines.
     pub records: usize,
+    /// Most changes of registers and predicates that are kept.
+    pub changes: usize,
 }
 
 /// Everything that changes while a launch runs.
@@ -99,6 +105,16 @@ pub struct State {
     /// Number of records that still fit.
     room: usize,
     missed: u64,
+    changes: Vec<Change>,
+    /// Number of changes that still fit.
+    room_of_changes: usize,
+    changes_missed: u64,
+    /// What goes to those who wait before it is written.
+    forwarding: Forwarding,
+    /// Instructions without lanes leave the pipeline at decode.
+    skip_empty: bool,
+    /// Left the pipeline at decode in the last cycle.
+    skipped: Option<Box<Flight>>,
 }
 
 impl State {
@@ -118,6 +134,18 @@ impl State {
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// Changes of registers and predicates, by cycle.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Changes that did not fit.
+    #[must_use]
+    pub fn changes_missed(&self) -> u64 {
+        self.changes_missed
     }
 
     /// Written instructions that did not fit into the records.
@@ -158,6 +186,9 @@ impl State {
         self.timing.arbitration_lost += lost;
         self.execute.enqueue_results();
         self.compute(now, config, observer, &mut news)?;
+        if self.interlocked && self.forwarding != Forwarding::None {
+            self.forward(config);
+        }
         let decoded = self.decoded.take();
         let execute = &self.execute;
         let takes = |flight: &Flight| execute.takes(flight);
@@ -174,6 +205,7 @@ impl State {
             None => self.timing.fetched += 1,
         }
         self.cache.fetched = fetched;
+        self.note_admitted();
         let dispatched = match issued {
             Ok(flight) => {
                 self.dispatch(flight, observer);
@@ -205,7 +237,8 @@ impl State {
 
     /// Writes the results that were selected in the last cycle.
     fn commit(&mut self, now: u64, config: Config, news: &mut News) -> Result<(), Halted> {
-        for mut flight in std::mem::take(&mut self.selected) {
+        let skipped = self.skipped.take();
+        for mut flight in std::mem::take(&mut self.selected).into_iter().chain(skipped) {
             flight.pass(Stage::Written, now);
             let Some(resident) = self.scheduler.resident_mut(flight.slot) else { continue };
             if let Some(trap) = flight.fault.take() {
@@ -214,11 +247,18 @@ impl State {
                 }
             } else {
                 debug_assert!(execute::changes_only_its_lanes(&flight));
-                resident.warp.commit(&flight.effect, config);
+                if !flight.forwarded {
+                    resident.warp.commit(&flight.effect, config);
+                }
                 self.timing.predicate_file_writes += u64::from(flight.insn.writes_predicate());
+                self.timing.writes[Port::of(&flight) as usize] += 1;
             }
             let (block, warp) = (resident.warp.special.block, resident.warp.id.group);
-            self.issue.written(&flight);
+            // Whoever waited for what was forwarded has gone on, and may write the same again.
+            if !flight.forwarded {
+                self.note_change(&flight);
+                self.issue.written(&flight);
+            }
             news.written.push((flight.slot, fetch::is_halt(&flight)));
             self.record(&flight, block, warp);
         }
@@ -233,6 +273,61 @@ impl State {
         Ok(())
     }
 
+    /// Records what an effect that has been committed changed.
+    fn note_change(&mut self, flight: &Flight) {
+        let Some(resident) = self.scheduler.resident(flight.slot) else { return };
+        let (warp, slot) = (&resident.warp, flight.slot as u32);
+        let changed = Changed::by(&flight.effect, |p| warp.predicate(p), warp.live);
+        if let Some(what) = changed {
+            self.push_change(slot, what);
+        }
+    }
+
+    fn push_change(&mut self, slot: u32, what: Changed) {
+        if self.room_of_changes == 0 {
+            self.changes_missed += 1;
+            return;
+        }
+        self.room_of_changes -= 1;
+        self.changes.push(Change { cycle: self.cycle, slot, what });
+    }
+
+    /// Notes warps that have got slots in this cycle.
+    fn note_admitted(&mut self) {
+        for slot in std::mem::take(&mut self.scheduler.admitted) {
+            let Some(resident) = self.scheduler.resident(slot) else { continue };
+            let (block, warp) = (resident.warp.special.block, resident.warp.id.group);
+            let live = resident.warp.live;
+            self.push_change(slot as u32, Changed::Start { block, warp, live });
+        }
+    }
+
+    /// Hands results that units have computed in this cycle to those who wait for them.
+    fn forward(&mut self, config: Config) {
+        let mut done = Vec::new();
+        let (forwarding, scheduler) = (self.forwarding, &mut self.scheduler);
+        self.execute.computed(|flight| {
+            let forwards = match forwarding {
+                Forwarding::None => false,
+                Forwarding::Predicates => flight.insn.writes_predicate(),
+                Forwarding::All => flight.insn.writes_predicate() || flight.insn.writes_register(),
+            };
+            if !forwards || flight.forwarded || flight.fault.is_some() {
+                return;
+            }
+            if let Some(resident) = scheduler.resident_mut(flight.slot) {
+                resident.warp.commit(&flight.effect, config);
+                flight.forwarded = true;
+                done.push(flight.clone());
+            }
+        });
+        for flight in done {
+            self.issue.written(&flight);
+            self.timing.forwarded += 1;
+            self.note_change(&flight);
+        }
+    }
+
     fn record(&mut self, flight: &Flight, block: u32, warp: u32) {
         if self.room == 0 {
             self.missed += 1;
@@ -242,7 +337,8 @@ impl State {
         let on = participants(&flight.insn, flight.predicate, flight.live);
         let Flight { slot, pc, insn, times, .. } = *flight;
         // Slots are at most 64.
-        self.records.push(Record { block, warp, slot: slot as u32, pc, insn, on, times });
+        let port = Port::of(flight);
+        self.records.push(Record { block, warp, slot: slot as u32, pc, insn, on, port, times });
     }
 
     /// Runs the units.
@@ -297,7 +393,12 @@ impl State {
                 self.watcher.decoded(&flight, id);
             }
         }
-        self.decoded = Some(flight);
+        if self.skip_empty && !self.interlocked && is_idle(&flight) {
+            self.timing.skipped += 1;
+            self.skipped = Some(flight);
+        } else {
+            self.decoded = Some(flight);
+        }
     }
 
     /// Counts a dispatched instruction's lanes, and passes it to its unit.
@@ -343,6 +444,13 @@ impl State {
     }
 }
 
+/// Returns whether an instruction has no lane and would change nothing: comparisons clear their
+/// predicate, and jumps and `halt` control the warp.
+fn is_idle(flight: &Flight) -> bool {
+    let empty = participants(&flight.insn, flight.predicate, flight.live).is_empty();
+    empty && flight.fault.is_none() && !flight.controls() && !flight.insn.writes_predicate()
+}
+
 /// Stands for a warp that has left.
 fn nobody() -> GroupId {
     GroupId { cta: 0, group: 0, first_thread: 0 }
@@ -383,7 +491,7 @@ impl Machine for Timed {
             scheduler: Scheduler::new(params.scheduler, interlocked, warps, params.sm.finish),
             cache: Cache::new(params),
             decoded: None,
-            issue: Issue::new(warps, params.buffer.full, interlocked),
+            issue: Issue::new(warps, params.buffer.full, interlocked, params.issue.read_ports),
             execute: Execute::new(params),
             selected: Vec::new(),
             watcher: Watcher::new(warps as usize),
@@ -394,6 +502,12 @@ impl Machine for Timed {
             records: Vec::new(),
             room: self.records,
             missed: 0,
+            changes: Vec::new(),
+            room_of_changes: self.changes,
+            changes_missed: 0,
+            forwarding: params.issue.forwarding,
+            skip_empty: params.decode.skip_empty,
+            skipped: None,
         })
     }
 

@@ -30,6 +30,19 @@ pub enum Hazards {
     Interlocked,
 }
 
+/// What goes to waiting instructions before it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forwarding {
+    /// Nothing.
+    #[default]
+    None,
+    /// Predicates.
+    Predicates,
+    /// Predicates and registers.
+    All,
+}
+
 /// All sizes and latencies; cycles, bytes or entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -42,8 +55,12 @@ pub struct Params {
     pub icache: Icache,
     /// Memory behind it.
     pub memory: Memory,
+    /// DECODE + PREDICATION.
+    pub decode: Decode,
     /// The instruction buffers.
     pub buffer: Buffer,
+    /// ISSUE.
+    pub issue: IssueStage,
     /// Cycles from dispatch to result.
     pub units: Units,
     /// The load/store unit.
@@ -93,6 +110,23 @@ section! {
     Memory {
         /// Cycles from accepting a request to the answer.
         latency: u32 = 2,
+    }
+}
+section! {
+    /// DECODE + PREDICATION.
+    Decode {
+        /// Instructions whose mask is empty and that would change nothing leave the pipeline
+        /// (faithful).
+        skip_empty: bool = false,
+    }
+}
+section! {
+    /// ISSUE.
+    IssueStage {
+        /// Results that units hand to waiting instructions before they are written (interlocked).
+        forwarding: Forwarding = Forwarding::None,
+        /// Operands that a collector reads from its bank in a cycle.
+        read_ports: u32 = 1,
     }
 }
 section! {
@@ -302,7 +336,9 @@ impl Params {
         let (cycles, entries) = (sizes(1, MOST_CYCLES), sizes(1, MOST_ENTRIES));
         let (more, warps) = (sizes(0, MOST_CYCLES), sizes(2, 64));
         let (u, l) = (&self.units, &self.load_store);
+        let ports = sizes(1, 2);
         let values = [
+            ("issue.read-ports", self.issue.read_ports, &ports),
             ("sm.warps", self.sm.warps, &warps),
             ("sm.finish", self.sm.finish, &more),
             ("memory.latency", self.memory.latency, &cycles),

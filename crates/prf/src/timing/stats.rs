@@ -10,6 +10,7 @@ use std::fmt;
 use simt::slots::IssueLanes;
 
 use crate::op::Unit;
+use crate::timing::writeback::Port;
 
 macro_rules! stalls {
     ($($(#[$about:meta])* $stall:ident $name:literal,)*) => {
@@ -95,6 +96,12 @@ pub struct TimingCounts {
     pub predicate_file_reads: u64,
     /// Masks written to it.
     pub predicate_file_writes: u64,
+    /// Results by the port through which they were written, in the order of [`Port::ALL`].
+    pub writes: [u64; Port::ALL.len()],
+    /// Results that went to waiting instructions before they were written.
+    pub forwarded: u64,
+    /// Instructions without lanes that left the pipeline at decode.
+    pub skipped: u64,
     /// Cycles in which a result stood at the head of its queue and another one got the port.
     pub arbitration_lost: u64,
     /// Hazards inside packets.
@@ -142,6 +149,11 @@ impl TimingCounts {
             ("icache_misses", self.cache_misses),
             ("predicate_file_reads", self.predicate_file_reads),
             ("predicate_file_writes", self.predicate_file_writes),
+            ("writes_even_bank", self.writes[Port::Even as usize]),
+            ("writes_odd_bank", self.writes[Port::Odd as usize]),
+            ("writes_predicate_file", self.writes[Port::Predicate as usize]),
+            ("forwarded", self.forwarded),
+            ("skipped", self.skipped),
             ("arbitration_lost", self.arbitration_lost),
             ("hazards", self.hazards),
         ];
@@ -182,7 +194,12 @@ impl fmt::Display for TimingCounts {
         writeln!(f, "instruction cache: {} hits, {} misses", self.cache_hits, self.cache_misses)?;
         let (reads, writes) = (self.predicate_file_reads, self.predicate_file_writes);
         writeln!(f, "predicate file: {reads} reads, {writes} writes")?;
-        writeln!(f, "write-back: {} lost arbitrations", self.arbitration_lost)?;
+        let ports = Port::ALL.map(|port| format!("{} {}", port.name(), self.writes[port as usize]));
+        let (ports, lost) = (ports.join(", "), self.arbitration_lost);
+        writeln!(f, "write-back: {ports}; {lost} lost arbitrations")?;
+        if self.forwarded + self.skipped > 0 {
+            writeln!(f, "forwarded: {}; skipped at decode: {}", self.forwarded, self.skipped)?;
+        }
         writeln!(f, "{:<18}{:>14}{:>14}", "slots", "fetch", "issue")?;
         writeln!(f, "  {:<16}{:>14}{:>14}", "used", self.fetched, issued)?;
         for &stall in Stall::ALL {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ::prf::timing::State as Cycle;
+use ::prf::timing::{State as Cycle, changes};
 use ::prf::{LaunchError, Options, Prf, Timed, Trap};
 use inputs::launch::MachineOption;
 use simt::machine::Machine;
@@ -28,6 +28,8 @@ const TIMED_SLICE: u64 = 1 << 12;
 const LIMIT: u64 = 1_000_000_000;
 /// Most instructions in a timeline.
 const RECORDS: usize = 200_000;
+/// Most changes of registers and predicates that are kept.
+const CHANGES: usize = 200_000;
 /// Address of the argument block.
 const ARGUMENTS: u64 = 0x0f00_0000;
 /// Start of the heap, which programs without parameters get by default.
@@ -248,8 +250,9 @@ impl<'p> PrfContext<'p> {
                 "the cycle-level model cannot be debugged: leave the option `timing` away";
             return Err(problem(Subject::Launch, message));
         }
-        let records = if options.trace { RECORDS } else { 0 };
-        let machine = Timed { records, ..options.timed() };
+        let records = if options.trace || options.vcd { RECORDS } else { 0 };
+        let changes = if options.vcd || options.changes { CHANGES } else { 0 };
+        let machine = Timed { records, changes, ..options.timed() };
         let circles = Circles { mark: Cycle::mark, is_at: Cycle::is_at, pc: Cycle::pc };
         let how: How<Cycle, ::prf::timing::Mark> = (TIMED_SLICE, Cycle::blocks_done, circles);
         let detailed = both.0.detailed;
@@ -260,6 +263,15 @@ impl<'p> PrfContext<'p> {
         stats.counts.cycles = timing.cycles;
         if options.trace {
             stats.timeline = timeline::events(&state, &self.program.listing);
+        }
+        let (kept, missed) = (state.changes(), state.changes_missed());
+        if options.vcd {
+            let predicates = options.config.encoding.predicates.count() as u8;
+            let text = changes::to_vcd(kept, state.records(), predicates);
+            stats.texts.push(("vcd", text));
+        }
+        if options.changes {
+            stats.texts.push(("changes", changes::to_text(kept, missed)));
         }
         let mut words = String::new();
         if detailed {

@@ -49,6 +49,7 @@ pub(crate) static PRF: Isa = Isa {
     has_grid: true,
     has_graphs: false,
     has_checks: false,
+    group_mask: None,
     configuration: Some(configuration),
     variant: no_variant,
     load: |image, _, found| loaded(read(image, found), found),
@@ -60,6 +61,9 @@ pub(crate) static PRF: Isa = Isa {
         conform_table: Some(conform_table),
     }),
 };
+
+/// Most remarks on single instructions.
+const REMARKS: usize = 16;
 
 /// The only kernel of a program.
 const KERNEL: &str = "main";
@@ -145,6 +149,23 @@ impl Program for PrfProgram {
 
     fn control_flow(&self, _kernel: &str) -> Option<ControlFlow> {
         None
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let needs = ::prf::pressure(&self.program);
+        let line = |pc: u32| match self.listing.span(pc.into()).and_then(|s| self.listing.line(s)) {
+            Some(line) => format!("line {line}"),
+            None => format!("{pc:#x}"),
+        };
+        let at = needs.at.map_or(String::new(), |pc| format!(", first before {}", line(pc)));
+        let mut remarks = vec![format!(
+            "{} predicates are used, at most {} of them live at once{at}",
+            needs.used, needs.live
+        )];
+        for (pc, number) in needs.unused.iter().take(REMARKS) {
+            remarks.push(format!("p{number} is written in {} and not used after it", line(*pc)));
+        }
+        remarks
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {

@@ -5,6 +5,7 @@
 //! show as microseconds. A warp has several instructions in flight, so its slot gets as many tracks
 //! as it needs: a slice goes to the first free one.
 
+use ::prf::Op;
 use ::prf::timing::State;
 use ::prf::timing::flight::Stage;
 use serde_json::{Value, json};
@@ -70,6 +71,11 @@ pub(super) fn events(state: &State, listing: &Listing) -> Vec<Value> {
                 "unit": record.insn.op.unit().name(),
                 "mask": format!("{:#x}", record.on.bits()),
                 "lanes on": record.on.count(),
+                "mux": match record.insn.op {
+                    Op::Prsw => "predicate file to store data",
+                    _ => "registers",
+                },
+                "write-back": record.port.name(),
             },
         }));
         for (name, begin, end) in SLICES {
