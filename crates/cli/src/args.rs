@@ -8,7 +8,7 @@ mod machine;
 pub(crate) mod sweep;
 
 pub(crate) use exec::Exec;
-pub(crate) use laboratory::{Compare, Diff, Explain, Explore, Target, Trace};
+pub(crate) use laboratory::{Compare, Diff, Explain, Explore, Target, Trace, TraceFormat};
 pub(crate) use machine::MachineOptions;
 
 use std::ffi::OsString;

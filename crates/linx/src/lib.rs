@@ -32,6 +32,8 @@ mod parameters;
 mod program;
 mod prose;
 pub mod regid;
+mod regions;
+mod rows;
 mod scalar;
 mod state;
 mod system;
@@ -57,6 +59,7 @@ pub use parameters::{Parameter, ParameterType, parameters};
 pub use program::{LoadError, Program, binary};
 pub use prose::prose;
 pub use regid::Codec;
+pub use regions::{BodyBlock, Runs};
 pub use state::{Inactive, Launch, LaunchError, Linear, Mark, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 

@@ -100,18 +100,33 @@ impl State {
         fault(self, trap, lanes)
     }
 
-    /// Counts a scalar issue.
+    /// Counts a scalar issue; in a body observers see the lanes of the group for which it runs.
     pub(crate) fn count_uniform<O: Observer<1>>(&mut self, pc: u64, observer: &mut O) {
+        let p = self.group_mask();
+        self.count_uniform_under(p, pc, observer);
+    }
+
+    /// Counts a scalar issue before which `p` was this.
+    pub(crate) fn count_uniform_under<O: Observer<1>>(
+        &mut self,
+        p: Option<WarpMask>,
+        pc: u64,
+        observer: &mut O,
+    ) {
         self.issues += 1;
         self.slots.uniform();
         if O::EVENTS.has(Events::ISSUE) {
-            let on = WarpMask::first(1);
+            let one = WarpMask::first(1);
+            let (width, valid, on) = match (self.body_group(), p) {
+                (Some((_, group)), Some(p)) => (self.options.group_width, group.valid, p),
+                _ => (1, one, one),
+            };
             let lanes = IssueLanes {
-                width: 1,
-                launched: on,
+                width,
+                launched: valid,
                 exited: WarpMask::EMPTY,
                 waiting: WarpMask::EMPTY,
-                active: on,
+                active: valid,
                 unmasked: on,
                 on,
             };

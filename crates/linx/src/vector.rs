@@ -19,6 +19,7 @@ use crate::compute::{
 use crate::conflict::{Commuting, Shared, Usage};
 use crate::insn::Insn;
 use crate::regid::{self, Dest, Place, Reg, Source};
+use crate::rows::{Row, alu_row};
 use crate::scalar::push;
 use crate::state::{Body, Group, Inactive, POISON, Phase, State};
 use crate::trap::Trap;
@@ -72,6 +73,7 @@ impl State {
         let lanes = self.lanes(i, op, &ops);
         legal(op, &ops, lanes.vector).map_err(|why| illegal(why.to_owned()))?;
         self.count_unwritten(&ops, pc);
+        let p = self.group_mask();
         self.note_export(op, &ops, pc);
         match op {
             VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop => {
@@ -92,7 +94,7 @@ impl State {
             }
         }
         let counted = if op == VOp::Psel { Lanes { on: lanes.valid, ..lanes } } else { lanes };
-        self.count(counted, pc, observer);
+        self.count(counted, p, pc, observer);
         Ok(())
     }
 
@@ -129,9 +131,22 @@ impl State {
         Lanes { vector, valid, on }
     }
 
-    fn count<O: Observer<1>>(&mut self, lanes: Lanes, pc: u64, observer: &mut O) {
+    /// The lanes of the group that `p` leaves on; all where it is only a branch flag.
+    pub(crate) fn group_mask(&self) -> Option<WarpMask> {
+        let (_, group) = self.body_group()?;
+        Some(if self.options.replay { group.valid } else { group.p & group.valid })
+    }
+
+    /// Counts an issue before which `p` was this.
+    fn count<O: Observer<1>>(
+        &mut self,
+        lanes: Lanes,
+        p: Option<WarpMask>,
+        pc: u64,
+        observer: &mut O,
+    ) {
         if !lanes.vector {
-            self.count_uniform(pc, observer);
+            self.count_uniform_under(p, pc, observer);
             return;
         }
         self.issues += 1;
@@ -153,7 +168,8 @@ impl State {
                 domain: Domain::Vector,
                 lanes: &counted,
                 depth: 1,
-                guard_off: 0,
+                // Lanes that take part though `p` turns them off.
+                guard_off: p.map_or(0, |p| (lanes.on - p).count()),
             });
         }
     }
@@ -216,12 +232,23 @@ impl State {
     ) -> Result<[u64; LANES], String> {
         let mut out = [0; LANES];
         let (env, mut flags) = (self.env(), Flags::NONE);
+        if !lanes.vector {
+            let values = [ops.l, ops.r, ops.a].map(|source| self.value(source, 0));
+            out[0] = self.one(i, op, ops, values, env, &mut flags)?;
+            self.raise(flags);
+            return Ok(out);
+        }
+        let (l, register, a) = (self.row(ops.l), self.row(ops.r), self.row(ops.a));
+        if let VOp::Alu(op) = op {
+            return Ok(row_of_alu(i, op, ops, (&l, &register)));
+        }
         for lane in lanes.on {
-            out[lane] = self.one(i, op, ops, lane, env, &mut flags)?;
+            let values = [l[lane], register[lane], a[lane]];
+            out[lane] = self.one(i, op, ops, values, env, &mut flags)?;
         }
         if lanes.on.is_empty() {
             // Reserved types are illegal whatever the mask is.
-            self.one(i, op, ops, 0, env, &mut Flags::default())?;
+            self.one(i, op, ops, [l[0], register[0], a[0]], env, &mut Flags::default())?;
         }
         self.raise(flags);
         Ok(out)
@@ -232,13 +259,11 @@ impl State {
         i: &Insn,
         op: VOp,
         ops: &Operands,
-        lane: usize,
+        [l, register, a]: [u64; 3],
         env: FpEnv,
         flags: &mut Flags,
     ) -> Result<u64, String> {
         let bits = ops.l.map_or(64, |s| s.bits);
-        let l = self.value(ops.l, lane);
-        let register = self.value(ops.r, lane);
         let r = if i.has_r {
             modified(i, register)
         } else if i.has_imm {
@@ -246,7 +271,6 @@ impl State {
         } else {
             u64::from(i.shift)
         };
-        let a = self.value(ops.a, lane);
         let unsigned = |s: Option<Source>| s.is_some_and(|s| !s.signed);
         Ok(match op {
             VOp::Alu(op @ (Alu::Max | Alu::Min)) => {
@@ -450,6 +474,26 @@ fn modified(i: &Insn, value: u64) -> u64 {
     value << i.shift.min(63)
 }
 
+/// Computes two-operand arithmetic for all lanes: those that do not run are not looked at.
+fn row_of_alu(i: &Insn, op: Alu, ops: &Operands, (l, register): (&Row, &Row)) -> Row {
+    let bits = ops.l.map_or(64, |s| s.bits);
+    let unsigned = |s: Option<Source>| s.is_some_and(|s| !s.signed);
+    if matches!(op, Alu::Max | Alu::Min) {
+        return alu_row(op, l, register, bits, unsigned(ops.l) && unsigned(ops.r));
+    }
+    let r = if i.has_r {
+        match (i.modifier, i.shift) {
+            (3, _) | (_, 1..) => register.map(|value| modified(i, value)),
+            _ => *register,
+        }
+    } else if i.has_imm {
+        [i.imm as u64; LANES]
+    } else {
+        [u64::from(i.shift); LANES]
+    };
+    alu_row(op, l, &r, bits, false)
+}
+
 /// Returns whether the operation may produce a mask.
 fn is_compare(op: VOp) -> bool {
     matches!(op, VOp::Test(_) | VOp::Float(Float::Compare(..)))
@@ -466,6 +510,12 @@ fn is_lane_wise(i: &Insn, op: VOp, ops: &Operands, own: impl Fn(&Source) -> bool
         || matches!(op, VOp::Reduce(_) | VOp::Shuffle(..) | VOp::Psel)
 }
 
+/// Returns whether an instruction runs on lanes, under the default options.
+pub(crate) fn runs_on_lanes(i: &Insn, op: VOp) -> bool {
+    let own = |source: &Source| matches!(source.reg, Reg::Lane { .. } | Reg::Lc(0));
+    is_lane_wise(i, op, &operands(i, op), own)
+}
+
 /// Returns whether the lanes that an instruction runs on are those of the mask, in some kernel.
 pub(crate) fn reads_mask(i: &Insn, op: VOp, ops: &Operands) -> bool {
     is_lane_wise(i, op, ops, |source| matches!(source.reg, Reg::Lane { .. } | Reg::Lc(_)))
@@ -480,8 +530,7 @@ pub(crate) fn never_runs(
     tiles: (usize, usize),
 ) -> Option<&'static str> {
     let ops = operands(i, op);
-    let own = |source: &Source| matches!(source.reg, Reg::Lane { .. } | Reg::Lc(0));
-    let vector = is_lane_wise(i, op, &ops, own);
+    let vector = runs_on_lanes(i, op);
     let memory =
         matches!(op, VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop);
     let base = crate::vmem::base(i, op, &ops).map(|b| b.reg);

@@ -217,6 +217,8 @@ pub struct Isa {
     /// Whether the events of launches suffice for checks: accesses with their spaces, barriers and
     /// collectives with their lanes.
     pub has_checks: bool,
+    /// The register that is the mask of a group, on machines whose vector issues all obey one.
+    pub group_mask: Option<&'static str>,
     /// Describes the machine that options make, as its programs find it; `None` where options make
     /// no other machine.
     pub configuration: Option<Configuration>,

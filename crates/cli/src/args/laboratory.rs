@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args as Group;
+use clap::{Args as Group, ValueEnum};
 
 use super::{CheckOptions, MachineOptions, Run, Subject};
 
@@ -165,6 +165,15 @@ pub(crate) struct Diff {
     pub(crate) json: Option<String>,
 }
 
+/// What `trace` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// Events of the Trace Event format.
+    Events,
+    /// Lines of text.
+    Text,
+}
+
 /// `trace`.
 #[derive(Debug, Group)]
 pub(crate) struct Trace {
@@ -179,7 +188,11 @@ pub(crate) struct Trace {
     /// Where to write the trace; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: String,
-    /// Most slices and instants in the trace
+    /// What to write: events for Perfetto and Chrome, or a line for each issue with the mask of its
+    /// group before and after it
+    #[arg(long, value_name = "FORMAT", default_value = "events")]
+    pub(crate) format: TraceFormat,
+    /// Most slices and instants in the trace, or most issues
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) slices: usize,
 }

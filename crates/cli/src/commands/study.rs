@@ -1,14 +1,14 @@
 //! The commands `explain`, `diff` and `trace`.
 
 use inputs::launch::Located;
-use isa::{Diagnostics, SourceMap, Span};
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::run::{VariantRun, Word};
-use machines::End;
+use machines::{End, Isa};
 use serde_json::json;
 use study::divergence;
 
 use super::target::{Ready, one, ready, write};
-use crate::args::{Diff, Explain, Trace};
+use crate::args::{Diff, Explain, Trace, TraceFormat};
 use crate::out::{Exit, Out};
 use crate::progress::ProgressMonitor;
 
@@ -138,6 +138,17 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
+/// The error for a trace of masks of a machine whose groups have none.
+fn without_masks(machine: &Isa) -> Diagnostic {
+    let message =
+        format!("groups of {} have no mask that all their instructions obey", machine.name);
+    let with = machines::all().iter().filter(|m| m.group_mask.is_some()).map(|m| m.name);
+    let with = with.collect::<Vec<_>>().join(", ");
+    Diagnostic::error("cli::trace", message)
+        .at(Span::default(), "")
+        .help(format!("those of {with} have; `debug` shows lanes step by step"))
+}
+
 /// Writes a trace for Perfetto.
 pub(crate) fn trace(args: &Trace, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
@@ -156,16 +167,22 @@ fn run_trace(args: &Trace, sources: &mut SourceMap, out: &mut Out) -> Result<Exi
     let Ready { job, extra } = ready("trace", &args.target, &more, sources)?;
     let [mechanism, size, order, path] = only(extra);
     let variant = divergence::variant_named(&job, &mechanism, &size, &order).map_err(one)?;
-    let traced = divergence::trace(&job, &variant, args.slices, &mut ProgressMonitor::new())?;
-    let (run, text, complete) = traced;
+    let mut bar = ProgressMonitor::new();
+    let (run, text, complete) = match args.format {
+        TraceFormat::Events => divergence::trace(&job, &variant, args.slices, &mut bar)?,
+        TraceFormat::Text => {
+            let traced = divergence::trace_masks(&job, &variant, args.slices, &mut bar)?;
+            traced.ok_or_else(|| one(without_masks(job.machine())))?
+        }
+    };
     if args.out == "-" {
         out.text(&text);
     } else {
         write(&args.out, path.map_or(Span::default(), |p| p.span), &text)?;
-        out.text(&format!(
-            "{}: open it at https://ui.perfetto.dev or chrome://tracing\n",
-            args.out
-        ));
+        if args.format == TraceFormat::Events {
+            let open = "open it at https://ui.perfetto.dev or chrome://tracing";
+            out.text(&format!("{}: {open}\n", args.out));
+        }
     }
     if !complete {
         out.note(&format!("the trace ends after {} slices: --slices N takes more\n", args.slices));

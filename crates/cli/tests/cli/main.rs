@@ -7,6 +7,7 @@ mod exec;
 mod exec_checks;
 mod explore;
 mod linx;
+mod machines;
 mod process;
 mod report;
 mod sweep;

@@ -24,6 +24,7 @@ pub(crate) static IR: Isa = Isa {
     has_grid: true,
     has_graphs: true,
     has_checks: true,
+    group_mask: None,
     configuration: None,
     variant: no_variant,
     load,

@@ -61,6 +61,7 @@ pub(crate) static PMASK: Isa = Isa {
     has_grid: false,
     has_graphs: false,
     has_checks: false,
+    group_mask: None,
     configuration: Some(|options| Ok(configure(options)?.0.to_string())),
     variant: no_variant,
     load,

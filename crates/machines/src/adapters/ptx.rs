@@ -28,6 +28,7 @@ pub(crate) static PTX: Isa = Isa {
     has_grid: true,
     has_graphs: true,
     has_checks: true,
+    group_mask: None,
     configuration: None,
     variant,
     load: |image, wanted, found| load(Limits::OfTarget, image, wanted, found),

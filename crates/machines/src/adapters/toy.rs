@@ -38,6 +38,7 @@ pub(crate) static TOY: Isa = Isa {
     has_grid: true,
     has_graphs: false,
     has_checks: false,
+    group_mask: None,
     configuration: None,
     variant: no_variant,
     load: |image, _, found| loaded(read(image), found),

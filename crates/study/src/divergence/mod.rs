@@ -17,7 +17,7 @@ mod text;
 mod verdict;
 mod views;
 
-pub use study::{Diff, diff, explain, trace};
+pub use study::{Diff, diff, explain, trace, trace_masks};
 
 pub use axes::{Settings, default_settings, settings_named};
 pub use compare::{Baseline, Cell, Plan, RowOptions, compare};

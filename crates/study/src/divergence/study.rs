@@ -15,7 +15,7 @@ use super::json::place_json;
 use super::verdict;
 use crate::probes::{
     BranchCosts, Explanation, FirstDifference, FirstMerge, IssueComparison, IssueRecord,
-    IssueRecording, LostSlots, Timeline, first_merge,
+    IssueRecording, LostSlots, MaskTrace, MaskWriters, Timeline, first_merge,
 };
 use crate::source_texts::SourceTexts;
 
@@ -44,10 +44,15 @@ pub fn explain(
     monitor: &mut dyn LaunchMonitor,
 ) -> Result<(VariantRun, Explanation), Diagnostics> {
     let (mut losses, mut branches) = (LostSlots::default(), BranchCosts::default());
+    let mut masks = MaskWriters::default();
     let mut both = ProbePair(&mut losses, &mut branches);
-    let run = run_with_probe(job, variant, &mut both, monitor)?;
+    let run = match job.machine().group_mask {
+        Some(_) => run_with_probe(job, variant, &mut ProbePair(&mut both, &mut masks), monitor)?,
+        None => run_with_probe(job, variant, &mut both, monitor)?,
+    };
     let mut explanation = losses.explanation();
     explanation.branches = branches.table();
+    explanation.masks = job.machine().group_mask.map(|name| (name, masks.costs()));
     explanation.name_source_lines(&mut SourceTexts::of(job));
     Ok((run, explanation))
 }
@@ -63,12 +68,31 @@ pub fn trace(
     most: usize,
     monitor: &mut dyn LaunchMonitor,
 ) -> Result<(VariantRun, String, bool), Diagnostics> {
-    let mut timeline = Timeline::new(most);
+    let mut timeline = Timeline::new(most, job.machine().group_mask);
     let run = run_with_probe(job, variant, &mut timeline, monitor)?;
     let Variant { mechanism, warp_size, .. } = variant;
     let about = format!("{} under {mechanism}, warp size {warp_size}", job.module_name());
     let (text, complete) = timeline.finish(&about);
     Ok((run, text, complete))
+}
+
+/// Runs a job and records at most `most` issues, each with the mask of its group before and after
+/// it. Returns the record as text, and whether it is complete; `None` if groups of the machine have
+/// no mask of their own.
+///
+/// # Errors
+/// Returns diagnostics if the launches cannot start.
+pub fn trace_masks(
+    job: &Job,
+    variant: &Variant,
+    most: usize,
+    monitor: &mut dyn LaunchMonitor,
+) -> Result<Option<(VariantRun, String, bool)>, Diagnostics> {
+    let Some(name) = job.machine().group_mask else { return Ok(None) };
+    let mut trace = MaskTrace::new(name, most);
+    let run = run_with_probe(job, variant, &mut trace, monitor)?;
+    let (text, complete) = trace.finish();
+    Ok(Some((run, text, complete)))
 }
 
 /// The comparison of two mechanisms, issue by issue.

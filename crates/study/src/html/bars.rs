@@ -25,7 +25,7 @@ pub(super) struct BarSegment {
 
 /// Creates a part that is exactly one cause.
 macro_rules! part {
-    ($cause:ident, $name:literal, $letter:literal) => {
+    ($cause:ident, $name:literal, $letter:expr) => {
         BarSegment {
             pattern: SlotCause::$cause.name(),
             name: $name,
@@ -39,7 +39,7 @@ macro_rules! part {
 /// The parts in the order of the bars. Lanes that the machine's mask turns off are separate from
 /// those that a guard turns off: on other machines the former would be on another path.
 pub(super) const SEGMENTS: [BarSegment; 7] = [
-    part!(On, "on", '#'),
+    part!(On, "on", ON),
     BarSegment {
         slots: LaneSlots::guarded_off,
         lanes: |causes| causes.lanes(SlotCause::PredicatedOff) - causes.masked_off(),
@@ -57,6 +57,11 @@ pub(super) const SEGMENTS: [BarSegment; 7] = [
     part!(Exited, "exited", '.'),
     part!(NeverLaunched, "no thread", '-'),
 ];
+
+/// The letter of lanes that are on.
+pub(super) const ON: char = '#';
+/// Letter, pattern and name of the lanes that are on in an issue that runs once for its group.
+pub(super) const SCALAR: (char, &str, &str) = ('u', "scalar", "in the mask of a scalar issue");
 
 /// The patterns, defined once for all pictures of the page.
 pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" aria-hidden="true" focusable="false"><defs>
@@ -80,6 +85,11 @@ pub(super) fn legend() -> String {
             "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect width=\"22\" height=\"14\" class=\"cell\" fill=\"url(#p-{pattern})\"/></svg> {name}</li>"
         );
     }
+    let (_, pattern, name) = SCALAR;
+    let _ = write!(
+        out,
+        "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect width=\"22\" height=\"14\" class=\"cell\" fill=\"url(#p-{pattern})\"/></svg> {name}</li>"
+    );
     out.push_str("</ul>\n");
     out
 }

@@ -55,7 +55,7 @@
   const lastPlace = (lane, i) => {
     for (let k = i; k >= 0; k--) {
       const letter = views.sets[warp.steps[3 * k + 1]][lane];
-      if ("#om".includes(letter)) return views.places[warp.steps[3 * k]];
+      if ("#omu".includes(letter)) return views.places[warp.steps[3 * k]];
     }
     return null;
   };
@@ -103,7 +103,7 @@
     svg("path", { d: `M${x + 1} ${top - 10}h${cell - 2}l${1 - cell / 2} 8z`, class: "mark" }, image);
     box.replaceChildren(image);
     box.setAttribute("aria-label",
-      `Lanes 0 to ${width - 1} over issues ${from + 1} to ${from + shown}; at issue ${at + 1} lanes ${mask(lanes, "#")} are on`);
+      `Lanes 0 to ${width - 1} over issues ${from + 1} to ${from + shown}; at issue ${at + 1} lanes ${mask(lanes, "#u")} are on`);
   }
 
   function describe() {
@@ -126,9 +126,9 @@
       const dd = make("dd", text, div);
       if (id) dd.id = id;
     };
-    const on = [...lanes].filter((c) => c === "#").length;
+    const on = [...lanes].filter((c) => c === "#" || c === "u").length;
     item("lanes that execute", `${on} of ${warp.width}`, "step-on");
-    item("mask", mask(lanes, "#"), "step-mask");
+    item("mask", mask(lanes, "#u"), "step-mask");
     item("paths of the warp", String(depth), "step-depth");
     for (const [letter, { id, name }] of cause) {
       const members = [...lanes].flatMap((c, i) => (c === letter ? [i] : []));

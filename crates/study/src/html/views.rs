@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
 
-use super::bars::SEGMENTS;
+use super::bars::{ON, SCALAR, SEGMENTS};
 use super::page_data::PageData;
 use crate::divergence::{Comparison, Row};
 use crate::probes::{
@@ -56,8 +56,10 @@ impl Tables {
 fn letters(causes: &LaneCauses, width: u32) -> String {
     let mut letters = vec!['-'; width as usize];
     for part in &SEGMENTS {
+        let once = causes.is_uniform() && part.letter == ON;
+        let letter = if once { SCALAR.0 } else { part.letter };
         for lane in (part.lanes)(causes).iter().take_while(|&lane| lane < width as usize) {
-            letters[lane] = part.letter;
+            letters[lane] = letter;
         }
     }
     letters.into_iter().collect()
@@ -88,10 +90,11 @@ pub(super) fn views(comparison: &Comparison, page_data: &PageData) -> Value {
             "occupancy": occupancy(&views.occupancy),
         }));
     }
-    let letters: Vec<Value> = SEGMENTS
+    let mut letters: Vec<Value> = SEGMENTS
         .iter()
         .map(|part| json!([part.letter.to_string(), part.pattern, part.name]))
         .collect();
+    letters.push(json!([SCALAR.0.to_string(), SCALAR.1, SCALAR.2]));
     json!({
         "letters": letters,
         "rows": rows,

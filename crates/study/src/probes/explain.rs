@@ -16,6 +16,7 @@ use simt::observe::{Branch, Events, Issue};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 
 use super::branches::BranchTable;
+use super::mask_trace::{self, MaskCost};
 use crate::slot_columns::{Column, SLOTS};
 use crate::source_texts::SourceTexts;
 
@@ -83,7 +84,8 @@ impl LostSlots {
         self.fold_launch();
         let text = self.text.into_iter().collect();
         let source = self.source.into_iter().collect();
-        Explanation { total: self.total, text, source, branches: BranchTable::default() }
+        let branches = BranchTable::default();
+        Explanation { total: self.total, text, source, branches, masks: None }
     }
 }
 
@@ -130,6 +132,8 @@ pub struct Explanation {
     pub source: Vec<((Arc<str>, u32), LineLosses)>,
     /// The cost of each branch.
     pub branches: BranchTable,
+    /// The mask of groups, on machines that have one, and the instructions that turned lanes off.
+    pub masks: Option<(&'static str, Vec<(Place, MaskCost)>)>,
 }
 
 const BRANCH_LEGEND: &str = "lost%: slots lost on another path because lanes parted at the branch, of all that is lost. jumping, falling: lanes each way, summed. never: splits that did not rejoin. predicate: issues that running its region as predicated code would save.";
@@ -223,6 +227,9 @@ impl Explanation {
             .iter()
             .map(|(line, l)| (line.map_or_else(|| "-".to_owned(), |n| n.to_string()), l));
         self.branch_table(&mut out);
+        if let Some((name, costs)) = &self.masks {
+            out.push_str(&mask_trace::table(name, costs, lost(&self.total)));
+        }
         out.push_str("\nby line of the program's text\n");
         self.table(&mut out, text.collect(), most);
         if !self.source.is_empty() {
@@ -308,6 +315,7 @@ impl Explanation {
             "text": text,
             "source": source,
             "by_branch": self.branches.to_json(),
+            "by_mask": self.masks.as_ref().map(|(_, costs)| mask_trace::to_json(costs)),
         })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use machines::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
 use rustc_hash::FxHashMap;
 use simt::observe::{Events, GroupId, Issue};
-use simt::slots::{ByCause, SlotCause};
+use simt::slots::{ByCause, Domain, SlotCause};
 
 /// Warps that are followed.
 const MAX_WARPS: usize = 48;
@@ -22,12 +22,25 @@ pub struct LaneCauses {
     by_cause: ByCause<Lanes>,
     /// The predicated-off lanes that the machine's mask, not a guard, turns off.
     masked_off: Lanes,
+    /// Whether the issue runs once for the group.
+    uniform: bool,
 }
 
 impl LaneCauses {
     /// Returns the causes of an issue.
     fn of(issue: &Issue<'_, WORDS>) -> Self {
-        Self { by_cause: issue.lanes.by_cause(), masked_off: issue.lanes.masked_off() }
+        Self {
+            by_cause: issue.lanes.by_cause(),
+            masked_off: issue.lanes.masked_off(),
+            uniform: issue.domain == Domain::Uniform,
+        }
+    }
+
+    /// Returns whether the issue runs once for the group: the lanes that are on are those of its
+    /// mask.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.uniform
     }
 
     /// Returns the lanes with a cause.
@@ -203,8 +216,10 @@ impl EventSink for LaneTraceProbe {
         // some machines as many as they request.
         warp.width = warp.width.max(width);
         warp.issues += 1;
-        warp.slots += u64::from(width);
-        warp.lost += u64::from(width - causes.lanes(SlotCause::On).count().min(width));
+        if !causes.uniform {
+            warp.slots += u64::from(width);
+            warp.lost += u64::from(width - causes.lanes(SlotCause::On).count().min(width));
+        }
         // The recorded issues are a prefix of the warp's issues, without gaps.
         if !whole || warp.steps.len() >= self.most {
             return;

@@ -6,6 +6,7 @@ mod first_difference;
 mod first_merge;
 mod lane_trace;
 mod least_issues;
+mod mask_trace;
 mod missed_rejoins;
 mod occupancy;
 mod rejoin;
@@ -17,6 +18,7 @@ pub use first_difference::{FirstDifference, IssueComparison, IssueRecord, IssueR
 pub use first_merge::{FirstMerge, first_merge};
 pub use lane_trace::{IssueEntry, LaneCauses, LaneTrace, LaneTraceProbe, WarpTrace};
 pub use least_issues::{ExecutionCounts, LeastIssues};
+pub use mask_trace::{MaskCost, MaskTrace, MaskWriters};
 pub use missed_rejoins::{MissedRejoins, SplitCounts};
 pub use occupancy::{Occupancy, OccupancyMap, Occupied};
 pub use rejoin::Rejoins;

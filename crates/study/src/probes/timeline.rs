@@ -14,6 +14,9 @@ use machines::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
 use places::Source;
 use serde_json::json;
 use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
+use simt::slots::Domain;
+
+use super::mask_trace::is_outside;
 
 /// Process numbers reserved for each launch, because blocks of different launches are different
 /// processes.
@@ -32,6 +35,11 @@ pub struct Timeline {
     launch: u64,
     now: u64,
     open: Option<Slice>,
+    /// The name of the groups' mask, on machines that have one, and what it was last.
+    mask: Option<&'static str>,
+    shown: Option<(GroupId, Lanes)>,
+    /// Lanes of a group.
+    width: u32,
     named: BTreeSet<(u64, u32)>,
 }
 
@@ -43,12 +51,15 @@ struct Slice {
     from: u64,
     first: usize,
     last: usize,
+    /// Issues that ran once for the group.
+    uniform: u64,
 }
 
 impl Timeline {
-    /// Creates a trace of at most `most` slices and instants.
+    /// Creates a trace of at most `most` slices and instants; `mask` names the mask of groups, which
+    /// gets a track, on machines that have one.
     #[must_use]
-    pub fn new(most: usize) -> Self {
+    pub fn new(most: usize, mask: Option<&'static str>) -> Self {
         Self {
             most,
             events: 0,
@@ -59,6 +70,9 @@ impl Timeline {
             launch: 0,
             now: 0,
             open: None,
+            mask,
+            shown: None,
+            width: 1,
             named: BTreeSet::new(),
         }
     }
@@ -107,6 +121,23 @@ impl Timeline {
         self.push(&json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": group.group, "args": { "name": name } }));
     }
 
+    /// Notes the mask of a group on its track, if it is not what it was.
+    fn mask_track(&mut self, group: GroupId, mask: Lanes) {
+        let Some(name) = self.mask else { return };
+        if self.shown.replace((group, mask)) == Some((group, mask)) || !self.has_room() {
+            return;
+        }
+        self.name(group);
+        let event = json!({
+            "ph": "C",
+            "name": format!("{name} of group {}", group.group),
+            "pid": self.process(group),
+            "ts": self.now,
+            "args": { "lanes on": mask.count() },
+        });
+        self.push(&event);
+    }
+
     fn line(&self, pc: usize) -> Option<u32> {
         self.places.get(pc).and_then(|p| p.line)
     }
@@ -141,6 +172,7 @@ impl Timeline {
                 "source": source,
                 "text": place.map(|p| p.text.to_string()),
                 "depth": slice.depth,
+                "uniform issues": slice.uniform,
             },
         });
         self.push(&event);
@@ -153,6 +185,7 @@ impl Probe for Timeline {
         self.launch += 1;
         self.places = Arc::clone(launch.places);
         self.kernel = launch.kernel.to_owned();
+        self.width = launch.shape.width;
     }
 }
 
@@ -171,10 +204,14 @@ impl EventSink for Timeline {
         if !goes_on {
             self.close();
             let (group, depth, from) = (issue.group, issue.depth, self.now);
-            self.open = Some(Slice { group, lanes, depth, from, first: pc, last: pc });
+            self.open = Some(Slice { group, lanes, depth, from, first: pc, last: pc, uniform: 0 });
         }
         if let Some(open) = &mut self.open {
             open.last = pc;
+            open.uniform += u64::from(issue.domain == Domain::Uniform);
+        }
+        if issue.guard_off == 0 && !is_outside(issue, self.width) {
+            self.mask_track(issue.group, lanes);
         }
         self.now += 1;
     }

@@ -4,6 +4,7 @@
 //! (`.param`) are passed in `a0` to `a7`. The program's block headers give the number of lanes of
 //! its kernel bodies.
 
+mod bodies;
 mod context;
 mod options;
 mod program;
@@ -11,7 +12,7 @@ mod program;
 use ::linx::{Codec, Conventions, Linx, Parameter, TileOps};
 use inputs::elem::shortened;
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
-use isa::{Diagnostic, SourceFile};
+use isa::Diagnostic;
 use simt::machine::Machine;
 
 use super::shared::{loaded, named, text_of};
@@ -98,17 +99,15 @@ const fn isa<const R: usize>(
         options: &[&OWN_OPTIONS, &RUN_OPTIONS],
         bare_argument: None,
         has_grid: false,
-        has_graphs: false,
+        has_graphs: true,
         has_checks: false,
+        group_mask: Some("p"),
         configuration: None,
         variant: |option, value| variant(READINGS[R], option, value),
         load: |image, _, found| loaded(LinxProgram::read(READINGS[R], image, found), found),
         tools: Some(Tools {
             assemble: |image| READINGS[R].assemble(image),
-            listing: Some(|image| {
-                let text = text_of(&image)?;
-                Ok(READINGS[R].assembled(image)?.listing(&SourceFile::new("", text)))
-            }),
+            listing: Some(|image| READINGS[R].listing(image)),
             disassemble: |image| READINGS[R].disassemble(image),
             conform: || {
                 let tables = ::linx::cases::TABLES.iter();
@@ -187,7 +186,7 @@ impl Program for LinxProgram {
     }
 
     fn control_flow(&self, _kernel: &str) -> Option<ControlFlow> {
-        None
+        self.graph()
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {

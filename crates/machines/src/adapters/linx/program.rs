@@ -7,10 +7,11 @@ use ::linx::{
     load_elf,
 };
 use inputs::elem::shortened;
-use isa::{Diagnostic, Diagnostics, Span};
+use isa::{Diagnostic, Diagnostics, SourceFile, Span};
 
 use super::super::listing::Listing;
 use super::super::shared::{as_text, refused, text_of};
+use super::bodies;
 use crate::interface::Image;
 
 /// How programs are read.
@@ -32,6 +33,16 @@ impl Reading {
             Codec::RegId10 => ::linx::assemble(image.file, text, self.tile_ops),
             Codec::Other => isa::asm::assemble(::linx::other_dialect(), image.file, text),
         }
+    }
+
+    /// Assembles text and lists it.
+    pub(super) fn listing(self, image: Image<'_>) -> Result<String, Diagnostics> {
+        let (assembled, text) = (self.assembled(image)?, text_of(&image)?);
+        if self.codec == Codec::Other {
+            return Ok(assembled.listing(&SourceFile::new("", text)));
+        }
+        let conventions = self.conventions.unwrap_or_default();
+        bodies::listing(&assembled, text, Encoding { tile_ops: self.tile_ops, conventions })
     }
 
     /// Assembles text to a binary.
