@@ -88,7 +88,8 @@ impl Job {
         &self.module
     }
 
-    /// Returns warnings about the program and its arguments, and about problems that may occur at run time.
+    /// Returns warnings about the program and its arguments, and about problems that may occur at
+    /// run time.
     #[must_use]
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let mut warnings = self.input_warnings();

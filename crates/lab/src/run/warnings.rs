@@ -1,11 +1,11 @@
 //! Warnings about the arguments of a job.
 
 use inputs::argspec::{ArgSpec, ArgValue};
-use inputs::bind::parameters;
+use inputs::bind::{bind, parameters};
 use inputs::elem::{ElemType, shortened};
 use inputs::kernel::KernelInfo;
 use inputs::launch::NamedBuffer;
-use isa::{Diagnostic, Span};
+use isa::{Diagnostic, Diagnostics, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::job::Job;
@@ -15,6 +15,20 @@ impl Job {
     pub(super) fn input_warnings(&self) -> Vec<Diagnostic> {
         let mut found = self.load_warnings.clone();
         found.extend(self.argument_warnings());
+        found
+    }
+
+    /// Returns the errors of arguments that do not fit their kernels, without running anything.
+    #[must_use]
+    pub fn argument_errors(&self) -> Diagnostics {
+        let mut found = Diagnostics::new();
+        for (kernel, launch) in &self.launches {
+            // Where buffers lie does not matter to what is wrong.
+            let bound = bind(kernel, &launch.args, Some(launch.args_span), &mut |_, _| Ok(0));
+            if let Err(errors) = bound {
+                found.append(errors);
+            }
+        }
         found
     }
 

@@ -35,7 +35,7 @@ nothing\thalt\t1\t1\t\t\t\t
 }
 
 #[test]
-fn a_row_may_name_a_file_beside_the_table() {
+fn a_row_may_name_a_file_of_the_same_folder() {
     let table = "name\tfile\tgrid\tblock\targs\tbuffers\texpect
 saxpy\tsaxpy.prf\t1\t2\t[\"u32:2\", \"f32:2\", \"&x\", \"&y\"]\t\
         {x = \"f32[2]:ones\", y = \"f32[2]:ones\"}\t[{buffer = \"y\", fill = 3}]
@@ -49,7 +49,7 @@ both\t\t1\t1\t\t\t[{trap = \"no-code\"}]
 }
 
 #[test]
-fn tables_of_machines_bring_none() {
+fn tables_of_machines_have_no_programs() {
     assert!(!has_programs("op\timm\tresult\n") && !has_programs(""));
     assert!(has_programs("# a comment\nid\tfile\n"));
 }
