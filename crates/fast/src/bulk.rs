@@ -227,7 +227,10 @@ impl Machine<'_> {
 
 /// Rows at addresses that vectors are best stored at.
 #[repr(align(64))]
-struct Aligned([[u32; LANES]; RESULTS]);
+struct Aligned<const R: usize>([[u32; LANES]; R]);
+
+/// Most operands of a product of words: eight registers of each matrix, metadata and selector.
+const OPERANDS: usize = 26;
 
 /// The pieces of memory that each lane accesses.
 fn pieces(warp: &Warp, op: &Bulk, memory: &Memory) -> [vm::Pieces; LANES] {
@@ -245,27 +248,36 @@ impl Warp {
         // Rows are copied as vectors.
         wide(
             #[inline(always)]
-            || self.multiply(level, multiply, op),
+            || match op.dst.len() {
+                _ if multiply.is_wide() => {
+                    self.multiply_wide(level, multiply, op);
+                    true
+                }
+                ..=4 => self.multiply::<4>(level, multiply, op),
+                _ => self.multiply::<RESULTS>(level, multiply, op),
+            },
         )
     }
 
+    /// Executes a product of words, with at most so many results.
     #[inline(always)]
-    fn multiply(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
-        if multiply.is_wide() {
-            self.multiply_wide(level, multiply, op);
-            return true;
+    fn multiply<const R: usize>(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
+        let is_row = |src: &&Src| matches!(src, Src::Narrow(_));
+        let mut room = Vec::new();
+        if !op.src.iter().all(|src| is_row(&src)) {
+            room.extend(op.src.iter().filter(|src| !is_row(src)).map(|&src| self.narrow(src)));
         }
-        let made = op.src.iter().filter(|src| !matches!(src, Src::Narrow(_)));
-        let room: Vec<Narrow> = made.map(|&src| self.narrow(src)).collect();
-        let mut results = Aligned([[0; LANES]; RESULTS]);
         let mut made = room.iter();
-        let row = |&src: &Src| match src {
-            Src::Narrow(i) => &self.narrow[i as usize].0,
-            _ => made.next().map_or(&Narrow::ZERO.0, |row| &row.0),
-        };
-        let rows: Rows<'_, u32> = op.src.iter().map(row).collect();
-        let done = multiply.narrow(level, &rows, &mut results.0).is_some();
-        drop(rows);
+        let mut rows = [&Narrow::ZERO.0; OPERANDS];
+        let Some(rows) = rows.get_mut(..op.src.len()) else { return false };
+        for (row, src) in rows.iter_mut().zip(&op.src) {
+            *row = match src {
+                Src::Narrow(i) => &self.narrow[*i as usize].0,
+                _ => made.next().map_or(&Narrow::ZERO.0, |row| &row.0),
+            };
+        }
+        let mut results = Aligned([[0; LANES]; R]);
+        let done = multiply.narrow(level, rows, &mut results.0).is_some();
         for (&dst, row) in op.dst.iter().zip(&results.0).filter(|_| done) {
             match dst {
                 Dst::Narrow(i) => self.narrow[i as usize].0 = *row,

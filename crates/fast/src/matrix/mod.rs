@@ -7,8 +7,8 @@
 //! near the ends of the range of single precision.
 //!
 //! All functions but those of `vectors` are plain loops, compiled for each level of vector
-//! instructions ([`Level`]) as the interpreter is. `vectors` has the dense products of floats with
-//! sums of single precision in AVX-512's own instructions.
+//! instructions ([`Level`]) as the interpreter is. `vectors` has the dense products of floats and
+//! of bytes in AVX-512's own instructions.
 
 mod doubles;
 mod floats;

@@ -4,12 +4,14 @@ use super::super::terms::COLUMNS;
 use super::Sums;
 use super::factors::{Left, Right, is_wide, parts, vectors};
 use std::arch::x86_64::{
-    __m512, __m512i, __mmask16, _CMP_NEQ_UQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_ZERO,
-    _mm512_add_epi32, _mm512_adds_epi16, _mm512_and_si512, _mm512_castps_si512,
-    _mm512_castsi512_ps, _mm512_cmpgt_epi32_mask, _mm512_cmple_epi32_mask,
-    _mm512_cvt_roundepi32_ps, _mm512_cvttps_epi32, _mm512_mask_cmp_ps_mask, _mm512_max_epi16,
-    _mm512_max_epi32, _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32, _mm512_sub_epi32,
+    __m512, __m512i, __mmask16, _CMP_NEQ_UQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT,
+    _MM_FROUND_TO_ZERO, _mm512_add_epi32, _mm512_add_ps, _mm512_adds_epi16, _mm512_and_si512,
+    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmpgt_epi32_mask, _mm512_cmple_epi32_mask,
+    _mm512_cmpneq_epi32_mask, _mm512_cvt_roundepi32_ps, _mm512_cvtph_ps, _mm512_cvtps_ph,
+    _mm512_cvttps_epi32, _mm512_mask_cmp_ps_mask, _mm512_mask_max_epi32, _mm512_mask_or_epi32,
+    _mm512_max_epi16, _mm512_max_epi32, _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi16,
+    _mm512_set1_epi32, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32,
+    _mm512_sub_epi32,
 };
 
 /// The exponent field of single precision.
@@ -33,10 +35,16 @@ const fn fraction(format: u8) -> i32 {
     if parts(format) == 4 { 13 } else { 24 }
 }
 
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn exponent_field(numbers: __m512) -> __m512i {
+    _mm512_and_si512(_mm512_castps_si512(numbers), _mm512_set1_epi32(FIELD))
+}
+
 /// The field of the greatest exponent of a block.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn top<const F: u8, const N: usize, const E: usize>(
+fn top<const F: u8, const N: usize, const E: usize, const HALF: bool>(
     left: &Left<N, E>,
     right: &Right,
     column: usize,
@@ -56,7 +64,12 @@ fn top<const F: u8, const N: usize, const E: usize>(
     if parts(F) > 1 {
         most = _mm512_max_epi16(most, _mm512_slli_epi32::<16>(most));
     }
-    let field = _mm512_and_si512(_mm512_castps_si512(sum), _mm512_set1_epi32(FIELD));
+    let mut field = exponent_field(sum);
+    if HALF {
+        // Subnormal numbers of half precision have the exponent of the least normal ones.
+        let some = is_not_zero(sum, !0);
+        field = _mm512_mask_max_epi32(field, some, field, _mm512_set1_epi32((127 - 14) << PLACE));
+    }
     _mm512_and_si512(_mm512_max_epi32(most, field), _mm512_set1_epi32(FIELD))
 }
 
@@ -64,7 +77,7 @@ fn top<const F: u8, const N: usize, const E: usize>(
 /// single precision cannot align it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn add<const F: u8, const N: usize, const E: usize>(
+pub(super) fn add<const F: u8, const N: usize, const E: usize, const HALF: bool>(
     left: &Left<N, E>,
     right: &Right,
     before: &Sums,
@@ -73,7 +86,7 @@ pub(super) fn add<const F: u8, const N: usize, const E: usize>(
     let (mut lowest, mut highest) = (_mm512_set1_epi32(i32::MAX), _mm512_setzero_si512());
     for column in 0..COLUMNS {
         let sum = before[column];
-        let top = top::<F, N, E>(left, right, column, sum);
+        let top = top::<F, N, E, HALF>(left, right, column, sum);
         lowest = _mm512_min_epi32(lowest, top);
         highest = _mm512_max_epi32(highest, top);
         let scale = _mm512_set1_epi32((2 * 127 + fraction(F)) << PLACE);
@@ -87,37 +100,49 @@ pub(super) fn add<const F: u8, const N: usize, const E: usize>(
                 total = _mm512_add_epi32(total, term);
             }
         }
-        after[column] = rounded::<F>(total, top);
+        after[column] = rounded::<F, HALF>(total, top);
     }
     let high = _mm512_cmpgt_epi32_mask(highest, _mm512_set1_epi32(HIGH << PLACE));
     let low = _mm512_cmple_epi32_mask(lowest, _mm512_set1_epi32(low(F) << PLACE));
-    high == 0 && (low == 0 || only_zeros::<F, N, E>(left, right, before))
+    high == 0 && (low == 0 || only_zeros::<F, N, E, HALF>(left, right, before))
 }
 
-/// A total of terms, cut to single precision. Its magnitude is less than 2^30.
+/// A total of terms, cut to single precision, or rounded to half precision: infinite if it is too
+/// great, which the next block does not take. Its magnitude is less than 2^30.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn rounded<const F: u8>(total: __m512i, top: __m512i) -> __m512 {
-    let mut cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(total);
-    if fraction(F) == 13 {
-        let kept = _mm512_set1_epi32(!0x3ff);
-        cut = _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(cut), kept));
+fn rounded<const F: u8, const HALF: bool>(total: __m512i, top: __m512i) -> __m512 {
+    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    let cut = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(total);
+    let mut bits = _mm512_castps_si512(cut);
+    if HALF {
+        // What has been cut matters to the second rounding only as not being zero.
+        let some = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), total);
+        bits = _mm512_mask_or_epi32(bits, some, bits, _mm512_set1_epi32(1));
+    } else if fraction(F) == 13 {
+        bits = _mm512_and_si512(bits, _mm512_set1_epi32(!0x3ff));
     }
     let unit = _mm512_sub_epi32(top, _mm512_set1_epi32(fraction(F) << PLACE));
-    _mm512_mul_ps(cut, _mm512_castsi512_ps(unit))
+    let sum = _mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_castsi512_ps(unit));
+    if !HALF {
+        return sum;
+    }
+    let half = _mm512_cvtph_ps(_mm512_cvtps_ph::<NEAREST>(sum));
+    // Zero has no sign.
+    _mm512_add_ps(half, _mm512_setzero_ps())
 }
 
 /// Whether all terms of the sums with low exponents are zero.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn only_zeros<const F: u8, const N: usize, const E: usize>(
+fn only_zeros<const F: u8, const N: usize, const E: usize, const HALF: bool>(
     left: &Left<N, E>,
     right: &Right,
     before: &Sums,
 ) -> bool {
     (0..COLUMNS).all(|column| {
-        let top = top::<F, N, E>(left, right, column, before[column]);
+        let top = top::<F, N, E, HALF>(left, right, column, before[column]);
         let rows = _mm512_cmple_epi32_mask(top, _mm512_set1_epi32(low(F) << PLACE));
         let mut some = is_not_zero(before[column], rows);
         for (at, &x) in left.values.iter().enumerate() {
