@@ -35,7 +35,7 @@ nothing\thalt\t1\t1\t\t\t\t
 }
 
 #[test]
-fn a_row_may_name_a_file_of_the_same_folder() {
+fn a_row_may_name_a_file_of_the_table() {
     let table = "name\tfile\tgrid\tblock\targs\tbuffers\texpect
 saxpy\tsaxpy.prf\t1\t2\t[\"u32:2\", \"f32:2\", \"&x\", \"&y\"]\t\
         {x = \"f32[2]:ones\", y = \"f32[2]:ones\"}\t[{buffer = \"y\", fill = 3}]

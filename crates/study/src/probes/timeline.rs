@@ -56,8 +56,8 @@ struct Slice {
 }
 
 impl Timeline {
-    /// Creates a trace of at most `most` slices and instants; `mask` names the mask of groups, which
-    /// gets a track, on machines that have one.
+    /// Creates a trace of at most `most` slices and instants; `mask` names the mask of groups,
+    /// which gets a track, on machines that have one.
     #[must_use]
     pub fn new(most: usize, mask: Option<&'static str>) -> Self {
         Self {
