@@ -238,10 +238,11 @@ impl State {
             self.raise(flags);
             return Ok(out);
         }
-        let (l, register, a) = (self.row(ops.l), self.row(ops.r), self.row(ops.a));
+        let (l, register) = (self.row(ops.l), self.row(ops.r));
         if let VOp::Alu(op) = op {
             return Ok(row_of_alu(i, op, ops, (&l, &register)));
         }
+        let a = self.row(ops.a);
         for lane in lanes.on {
             let values = [l[lane], register[lane], a[lane]];
             out[lane] = self.one(i, op, ops, values, env, &mut flags)?;
@@ -438,8 +439,11 @@ impl State {
             Inactive::Zero => [0; LANES],
             Inactive::Poison => [POISON & ones(bits); LANES],
         };
-        for lane in lanes.on {
-            entry[lane] = values[lane] & ones(bits);
+        let (on, cut) = (lanes.on.bits(), ones(bits));
+        for (lane, (value, new)) in entry.iter_mut().zip(values).enumerate() {
+            // All ones if the lane runs: a choice without a branch.
+            let runs = (on >> lane & 1).wrapping_neg();
+            *value = *value & !runs | new & cut & runs;
         }
         queue.copy_within(0..3, 1);
         queue[0] = entry;
