@@ -5,6 +5,7 @@
 //! instead.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 
 use cuda_abi::Status;
 use runtime::{Event, Faults};
@@ -14,18 +15,20 @@ use crate::state::calls::is_within;
 use crate::state::current::top;
 
 thread_local! {
-    /// An explanation of the failure of the call that this thread is in.
-    static EXPLANATION: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// An explanation of the failure of the call that this thread is in. It is never destroyed:
+    /// destructors of a C++ program call this library when the thread's variables are gone.
+    static EXPLANATION: RefCell<ManuallyDrop<Option<String>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// Drops the explanation, because a call begins.
 pub(crate) fn clear() {
-    EXPLANATION.with_borrow_mut(|note| *note = None);
+    EXPLANATION.with_borrow_mut(|note| **note = None);
 }
 
 /// Sets an explanation of the call's failure.
 pub(crate) fn explain(text: String) {
-    EXPLANATION.with_borrow_mut(|note| *note = Some(text));
+    EXPLANATION.with_borrow_mut(|note| **note = Some(text));
 }
 
 /// Returns whether a status is a regular answer rather than a failure: a query that may miss, an
@@ -51,7 +54,7 @@ pub(crate) fn record(d: &Driver, call: &str, status: Status, arguments: &dyn Fn(
 
 /// Records a failed call of a library on top of this one.
 pub(crate) fn record_call(d: &Driver, call: String, status: i32, name: String, arguments: String) {
-    let note = EXPLANATION.with_borrow_mut(Option::take);
+    let note = EXPLANATION.with_borrow_mut(|note| note.take());
     let process = std::process::id();
     d.log(&Event::Failed { process, call, arguments, status, name, note });
 }

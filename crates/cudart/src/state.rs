@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::io::Write as _;
+use std::mem::{ManuallyDrop, take};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -18,7 +19,10 @@ use crate::driver::{
 thread_local! {
     static DEVICE: Cell<i32> = const { Cell::new(0) };
     static LAST: Cell<i32> = const { Cell::new(0) };
-    static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    /// Never destroyed: destructors of a C++ program call this library when the thread's variables
+    /// are gone.
+    static CONFIGURATIONS: RefCell<ManuallyDrop<Vec<Configuration>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// A launch configuration, written between `<<<` and `>>>`.
@@ -176,5 +180,11 @@ pub(crate) fn push(configuration: Configuration) -> Outcome {
 
 /// Pops the last configuration.
 pub(crate) fn pop() -> Outcome<Configuration> {
-    CONFIGURATIONS.with_borrow_mut(Vec::pop).ok_or(Status::MISSING_CONFIGURATION)
+    CONFIGURATIONS.with_borrow_mut(|all| {
+        let last = all.pop();
+        if all.is_empty() {
+            drop(take(&mut **all));
+        }
+        last.ok_or(Status::MISSING_CONFIGURATION)
+    })
 }

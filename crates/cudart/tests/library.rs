@@ -168,3 +168,18 @@ fn a_program_on_each_version() {
         assert!(ours.iter().any(|line| line.contains(refused)), "{events}");
     }
 }
+
+/// Destructors of static objects free device memory and launch kernels.
+#[test]
+#[cfg(target_os = "linux")]
+fn calls_work_when_the_variables_of_the_thread_are_destroyed() {
+    let folder = libraries("at-exit");
+    for version in [12, 13] {
+        let library = folder.join(format!("libcudart.so.{version}")).display().to_string();
+        let program = compile(&folder, &format!("at-exit-{version}"), version, &[&library]);
+        let mut ran = Command::new(&program);
+        let ran = ran.arg("at-exit").env("LD_LIBRARY_PATH", &folder).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && said == "all checks passed\n", "{said} {ran:?}");
+    }
+}

@@ -223,7 +223,14 @@ static void arrays(void) {
   CHECK(cudaGetLastError() == 400);
 }
 
-int main(void) {
+/* Destructors of a C++ program run when the variables of its thread are destroyed. */
+static void at_exit(void) {
+  launches();
+  configurations();
+  if (!failed) printf("all checks passed\n");
+}
+
+int main(int argc, char **argv) {
   struct wrapper w = {0x466243b1, 1, fat_binary(), NULL};
   void **binary = __cudaRegisterFatBinary(&w);
   __cudaRegisterFunction(binary, &scale_here, NULL, "scale", -1, NULL, NULL, NULL, NULL, NULL);
@@ -231,6 +238,12 @@ int main(void) {
   __cudaRegisterVar(binary, &factor_here, NULL, "factor", 0, 4, 1, 0);
   __cudaRegisterManagedVar(binary, (void **)&managed, NULL, "both", 0, 4, 0, 0);
   __cudaRegisterFatBinaryEnd(binary);
+
+  if (argc == 2 && strcmp(argv[1], "at-exit") == 0) {
+    launches();
+    configurations();
+    return atexit(at_exit) || failed;
+  }
 
   int version = 0, devices = 0;
   CHECK(cudaRuntimeGetVersion(&version) == 0 && version / 1000 == VERSION);

@@ -1,15 +1,40 @@
 //! The stack of contexts of each thread.
 
 use std::cell::RefCell;
+use std::mem::{ManuallyDrop, take};
+
+/// A stack of contexts; 0 stands for none. It is never destroyed: destructors of a C++ program call
+/// this library when the thread's variables are gone. A thread that ends with one context leaks
+/// nothing.
+struct Stack {
+    top: Option<u64>,
+    below: ManuallyDrop<Vec<u64>>,
+}
+
+impl Stack {
+    fn push(&mut self, context: u64) {
+        self.below.extend(self.top.replace(context));
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        let top = self.top.take();
+        self.top = self.below.pop();
+        if self.below.is_empty() {
+            drop(take(&mut *self.below));
+        }
+        top
+    }
+}
 
 thread_local! {
-    /// This thread's stack of contexts; the last one is current, and 0 stands for none.
-    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// This thread's stack of contexts; the last one is current.
+    static CURRENT: RefCell<Stack> =
+        const { RefCell::new(Stack { top: None, below: ManuallyDrop::new(Vec::new()) }) };
 }
 
 /// Returns the handle of this thread's context, or 0 for none.
 pub(crate) fn top() -> u64 {
-    CURRENT.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+    CURRENT.with_borrow(|stack| stack.top.unwrap_or(0))
 }
 
 /// Pushes a context on this thread's stack.
@@ -19,7 +44,7 @@ pub(crate) fn push(context: u64) {
 
 /// Pops this thread's context; returns 0 if there is none.
 pub(crate) fn pop() -> u64 {
-    CURRENT.with_borrow_mut(Vec::pop).unwrap_or(0)
+    CURRENT.with_borrow_mut(Stack::pop).unwrap_or(0)
 }
 
 /// Replaces this thread's context; 0 only removes it.
