@@ -71,16 +71,6 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Stopped,
     },
     Exclusion {
-        covers: |f| ["tex", "tld4", "suld", "sust", "sured"].contains(&f.opcode.as_str()),
-        reason: "the driver makes textures and surfaces, and the test's kernel has addresses alone",
-        fate: Fate::Refused("a texture or surface and coordinates are needed"),
-    },
-    Exclusion {
-        covers: |f| ["txq", "suq"].contains(&f.opcode.as_str()),
-        reason: "there is no texture or surface at the test's addresses, which have offsets",
-        fate: Fate::Refused("is named by a register or a reference"),
-    },
-    Exclusion {
         covers: |f| f.opcode == "alloca",
         reason: "the exact engine alone allocates local memory",
         fate: Fate::Declined,
