@@ -240,3 +240,14 @@ fn masks() {
     assert_eq!(after("v.cmp.ltui lc0.ud, 12, ->p\nv.feq vt#1.fs, vt#1.fs, ->p"), 0xfff);
     assert_eq!(after("v.addi zero.ud, 5, ->p"), 5);
 }
+
+#[test]
+fn lanes_that_are_off_keep_the_entry_before() {
+    let a = numbers(3);
+    let body = "v.addi vt#1.ud, 0, ->vn.d
+                v.cmp.lti lc0.sw, 5, ->p
+                v.addi vn#1.ud, 7, ->vn.d";
+    let (got, _) = lanes(body, &a, &a, &a);
+    let want = a.iter().enumerate().map(|(lane, v)| if lane < 5 { v.wrapping_add(7) } else { *v });
+    assert_eq!(got, want.collect::<Vec<u64>>());
+}
