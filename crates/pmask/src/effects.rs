@@ -79,7 +79,7 @@ pub(crate) fn of(state: &State, pc: u64, lane: u32) -> Effects {
 
 /// A lane of an instruction that runs lane by lane.
 fn of_lane(state: &State, inst: &Inst, (lane, lanes): (u8, rsv::Lanes), found: &mut Found) {
-    let own = rsv::of_lane(&state.rsv, inst, 0);
+    let own = rsv::of_lane(&state.rsv, inst, lane);
     let (on, before) = (lanes.on >> lane & 1 == 1, lanes.on & ((1 << lane) - 1));
     let zero = state.rsv.control.map_or(state.rsv.zero, |control| control.zero);
     found.bank(state.rsv.pbank);
