@@ -765,7 +765,7 @@ fn change<const N: usize>(
     Ok(())
 }
 
-/// Announces an access of an operation.
+/// Announces an access of an operation, in pieces whose values an event has room for.
 fn announce<const N: usize>(
     state: &mut State<N>,
     (issuer, operation): (Issuer, u64),
@@ -775,13 +775,6 @@ fn announce<const N: usize>(
     if !state.scratch.announced.wanted() {
         return;
     }
-    let words = (data.len() <= 16).then(|| {
-        let mut bytes = [0; 16];
-        bytes[..data.len()].copy_from_slice(data);
-        let all = u128::from_le_bytes(bytes);
-        [all as u64, (all >> 64) as u64]
-    });
-    let bytes = data.len() as u64;
     let (space, owner, address) = match at {
         Location::Global(address) => (Space::Global, issuer.group.cta, address),
         Location::Shared { slot, offset } => {
@@ -789,7 +782,14 @@ fn announce<const N: usize>(
             (Space::Shared, owner.map_or(issuer.group.cta, |cta| cta.index), offset)
         }
     };
-    let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes, words };
     let Issuer { group, lane, pc, .. } = issuer;
-    state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
+    for (address, part) in (address..).step_by(16).zip(data.chunks(16)) {
+        let mut value = [0; 16];
+        value[..part.len()].copy_from_slice(part);
+        let value = u128::from_le_bytes(value);
+        let words = Some([value as u64, (value >> 64) as u64]);
+        let bytes = part.len() as u64;
+        let event = AsyncEvent::Access { operation, kind, space, owner, address, bytes, words };
+        state.scratch.announced.add(group, pc, LaneMask::lane(lane), event);
+    }
 }

@@ -294,6 +294,13 @@ impl Races {
     fn check_access(&mut self, access: &Access<'_>, index: usize, thread: Thread, address: u64) {
         let shared = access.space == Space::Shared;
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
+        // The scope of an operation on a barrier is that of what it orders. Among themselves these
+        // operations are atomic in the whole cluster: remote arrivals have the scope of the CTA by
+        // default.
+        let scope = match self.role(access.pc.0) {
+            Role::Mbarrier if access.scope == Scope::Cta => Scope::Cluster,
+            _ => access.scope,
+        };
         let clock = self.threads.entry(thread).or_default();
         let mut now = Entry {
             thread,
@@ -302,7 +309,7 @@ impl Races {
             at: self.now,
             proxy: false,
             kind: access.kind,
-            strong: strong.then_some(access.scope),
+            strong: strong.then_some(scope),
             volatile: self.follows_volatiles
                 && access.order == Order::Volatile
                 && access.kind != AccessKind::Atomic,
@@ -410,8 +417,28 @@ impl Races {
         for (granule, old, now) in races {
             let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
             let ordered = known.covers(old.thread, old.epoch);
-            self.report(space, at.max(address), (old, now, ordered));
+            if !self.repeats(&old, &now) {
+                self.report(space, at.max(address), (old, now, ordered));
+            }
         }
+    }
+
+    /// Returns whether lanes of a warp have issued one operation several times, as code for whole
+    /// warps does that stores tensors: one instruction writes the same values to the same bytes.
+    /// Copies that each thread makes for itself are not meant.
+    fn repeats(&self, old: &Entry, now: &Entry) -> bool {
+        let warp = |entry: &Entry| {
+            let issuer = self.operations.agent(entry.thread)?.issuer;
+            Some((issuer.cta, issuer.index / WARP))
+        };
+        let common = old.bytes & now.bytes;
+        let value = old.value_of(common);
+        copies_for(now.thread).is_none()
+            && old.pc == now.pc
+            && warp(old).is_some_and(|of_old| warp(now) == Some(of_old))
+            && [old, now].iter().all(|entry| entry.kind == AccessKind::Store)
+            && value.is_some()
+            && value == now.value_of(common)
     }
 
     /// Finds accesses of operations and of other blocks to the shared memory of a block that ends,
