@@ -28,7 +28,7 @@ passes() {
   for way in "" "--check=race,sync"; do
     start=$SECONDS
     # shellcheck disable=SC2086
-    if output=$("$built/simtlab" exec --libraries "$built" --capability 9.0 --quiet $way -- "$programs/$program" "$@" 2>&1) && grep -Eq "$expected" <<< "$output"; then
+    if output=$("$built/simtlab" exec --libraries "$built" --capability 9.0 $way -- "$programs/$program" "$@" 2>&1) && grep -Eq "$expected" <<< "$output"; then
       echo "$program $* ${way:-early}: passed in $((SECONDS - start)) s"
     else
       echo "$program $* ${way:-early}: FAILED"
