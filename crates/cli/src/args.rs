@@ -118,7 +118,7 @@ pub(crate) enum Command {
         args: Vec<OsString>,
     },
     /// List machines and their convergence mechanisms; with options, what they make of one
-    Machines(Machines),
+    Machines(Box<Machines>),
     /// Print a completion script for a shell
     Completions {
         /// Which shell.

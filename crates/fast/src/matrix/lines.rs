@@ -147,7 +147,7 @@ pub(crate) fn rows_of_register(register: &[u32; LANES], transposed: bool) -> [[u
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, register_of_rows, rows_of_register};
+    use super::{register_of_rows, rows_of_register};
     use simt::matrix::tile_place;
 
     #[test]
@@ -155,13 +155,13 @@ mod tests {
         let rows = std::array::from_fn(|row| std::array::from_fn(|at| (16 * row + at) as u8));
         for transposed in [false, true] {
             let register = register_of_rows(&rows, transposed);
-            for lane in 0..LANES {
+            for (lane, found) in register.into_iter().enumerate() {
                 let [low, high] = [0, 1].map(|part| {
                     let (row, column) = tile_place(lane, part, transposed);
                     u16::from_le_bytes([rows[row][2 * column], rows[row][2 * column + 1]])
                 });
                 let element = u32::from(high) << 16 | u32::from(low);
-                assert_eq!(register[lane], element, "lane {lane}, transposed: {transposed}");
+                assert_eq!(found, element, "lane {lane}, transposed: {transposed}");
             }
             assert_eq!(rows_of_register(&register, transposed), rows, "transposed: {transposed}");
         }

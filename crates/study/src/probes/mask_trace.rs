@@ -241,7 +241,7 @@ impl EventSink for MaskWriters {
         }
         (group.mask, group.last) = (mask, pc);
         if issue.domain == Domain::Vector {
-            for lane in issue.lanes.masked_off().iter() {
+            for lane in &issue.lanes.masked_off() {
                 let writer = group.writer.get(lane).copied().unwrap_or(usize::MAX);
                 if let Some(cost) = self.by_pc.get_mut(writer) {
                     cost.slots += 1;
