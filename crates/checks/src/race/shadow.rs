@@ -238,13 +238,18 @@ impl Shadow {
         let before = granule.dropped();
         let room = DROPPED.saturating_sub(self.dropped);
         let Granule { writes, reads } = granule;
+        let mut is_found = false;
+        let mut race = |old: &Entry| {
+            is_found = true;
+            race(old);
+        };
         writes.kept.iter().filter(|old| meets(old)).for_each(&mut race);
-        self.lossy = self.lossy || !writes.dropped.is_harmless(&now, known);
+        let mut is_harmless = self.lossy || writes.dropped.is_harmless(&now, known);
         if now.kind.writes() {
             reads.kept.iter().filter(|old| meets(old)).for_each(&mut race);
-            self.lossy = self.lossy || !reads.dropped.is_harmless(&now, known);
+            is_harmless &= self.lossy || reads.dropped.is_harmless(&now, known);
+            // A race is found once: what was found to race need not be kept.
             for history in [&mut *writes, reads] {
-                // A race is found once: what was found to race need not be kept.
                 history.cover(&now, |old| covers(old) || meets(old));
                 history.dropped.cover(&now);
             }
@@ -253,6 +258,7 @@ impl Shadow {
             reads.cover(&now, covers);
             reads.push(now, room);
         }
+        self.lossy |= !is_harmless && !is_found;
         self.dropped = self.dropped + granule.dropped() - before;
     }
 
