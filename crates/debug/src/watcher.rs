@@ -1,8 +1,10 @@
 //! The observer of runs that are watched.
 
+use simt::LaneMask;
 use simt::inspect::{GroupView, PathView};
 use simt::memory::{AccessKind, Space};
 use simt::observe::{Access, Branch, Events, Issue, Observer, Sync};
+use simt::slots::Domain;
 
 use crate::target::{AccessWatch, Accessed, Issued, Lanes, Merge, Stops};
 
@@ -87,8 +89,13 @@ impl<const N: usize> Observer<N> for Watcher<'_> {
 
     fn issue(&mut self, issue: &Issue<'_, N>) {
         (self.issued.group, self.issued.pc) = (issue.group, issue.pc);
-        self.issued.active = issue.lanes.active.resized();
-        self.issued.on = issue.lanes.on.resized();
+        // A scalar instruction is executed once, whatever lanes its group has.
+        let once = issue.domain == Domain::Uniform;
+        let of = |lanes: LaneMask<N>| -> Lanes {
+            if once { LaneMask::first(1) } else { lanes.resized() }
+        };
+        self.issued.active = of(issue.lanes.active);
+        self.issued.on = of(issue.lanes.on);
     }
 
     fn branch(&mut self, branch: &Branch<'_, N>) {

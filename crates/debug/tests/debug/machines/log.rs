@@ -45,9 +45,11 @@ impl Observer<1> for Seen {
     const EVENTS: Events = Events::ISSUE.and(Events::ACCESS);
 
     fn issue(&mut self, issue: &Issue<'_, 1>) {
-        (self.group, self.pc, self.on) = (issue.group, issue.pc, issue.lanes.on);
-        self.launched = issue.lanes.launched;
+        (self.group, self.pc) = (issue.group, issue.pc);
         self.vector = issue.domain == Domain::Vector;
+        // A scalar instruction is executed once, whatever lanes its group has.
+        let of = |lanes| if self.vector { lanes } else { LaneMask::first(1) };
+        (self.launched, self.on) = (of(issue.lanes.launched), of(issue.lanes.on));
     }
 
     fn access(&mut self, access: &Access<'_>) {
