@@ -64,7 +64,7 @@ impl<'s> Watcher<'s> {
 /// Paths after an issue that hold lanes of several paths before it.
 fn merges<const N: usize>(before: &[PathView<N>], after: &[PathView<N>]) -> Vec<Merge> {
     let merge = |path: &PathView<N>| {
-        let parts = before.iter().map(|part| part.lanes & path.lanes).filter(simt::LaneMask::any);
+        let parts = before.iter().map(|part| part.lanes & path.lanes).filter(LaneMask::any);
         let parts: Vec<Lanes> = parts.map(|part| part.resized()).collect();
         (parts.len() > 1).then(|| Merge { pc: path.pc, lanes: path.lanes.resized(), parts })
     };
