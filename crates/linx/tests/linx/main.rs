@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod bodies;
+mod campaign;
 mod common;
 mod conform;
 mod damaged;

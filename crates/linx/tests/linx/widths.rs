@@ -11,13 +11,14 @@ const HANDS: [&str; 4] = ["vt", "vu", "vm", "vn"];
 const TYPES: [&str; 8] = ["sb", "ub", "sh", "uh", "sw", "uw", "sd", "ud"];
 const WIDTHS: [&str; 4] = ["b", "h", "w", "d"];
 
-struct Maker {
-    random: Rng,
-    text: String,
+/// Writes lines that compute.
+pub(crate) struct Maker {
+    pub(crate) random: Rng,
+    pub(crate) text: String,
 }
 
 impl Maker {
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.random.bits() as usize % from.len()]
     }
 
@@ -27,8 +28,10 @@ impl Maker {
     }
 
     fn source(&mut self) -> String {
-        match self.random.bits() % 6 {
+        match self.random.bits() % 8 {
             0 => format!("lc0.{}", self.pick(&TYPES)),
+            3 => format!("t#{}.{}", 1 + self.random.bits() % 4, self.pick(&TYPES)),
+            4 => format!("u#{}.{}", 1 + self.random.bits() % 4, self.pick(&TYPES)),
             1 => format!("lc1.{}", self.pick(&TYPES)),
             2 => format!("ri2.{}", self.pick(&TYPES)),
             _ => self.lane(),
@@ -39,12 +42,16 @@ impl Maker {
         format!("->{}.{}", self.pick(&HANDS), self.pick(&WIDTHS))
     }
 
-    fn line(&mut self) {
+    pub(crate) fn line(&mut self) {
         let (a, b, c, d) = (self.lane(), self.source(), self.source(), self.dest());
-        let text = match self.random.bits() % 12 {
-            0..=3 => {
-                let op = self.pick(&["add", "sub", "and", "or", "xor"]);
-                format!("v.{op} {a}, {b}<<{}, {d}", self.random.bits() % 9)
+        let text = match self.random.bits() % 14 {
+            0 | 1 => {
+                let (op, by) = (self.pick(&["add", "sub"]), self.random.bits() % 9);
+                format!("v.{op} {a}, {b}{}<<{by}, {d}", self.pick(&["", ".neg"]))
+            }
+            2 | 3 => {
+                let (op, by) = (self.pick(&["and", "or", "xor"]), self.random.bits() % 9);
+                format!("v.{op} {a}, {b}{}<<{by}, {d}", self.pick(&["", ".not"]))
             }
             4 => {
                 let op = self.pick(&["mul", "div", "rem", "max", "min", "sll", "srl", "sra"]);
@@ -71,10 +78,23 @@ impl Maker {
             ),
             // Less and less lanes, then all again. The mask is not data: as a number it depends on
             // the width.
-            10 => format!("v.cmp.{} {a}, {b}, ->p", self.pick(&["ne", "lt", "ge", "ltu", "or"])),
+            10 => self.group(),
+            11 => format!("v.madd {a}, {b}, {c}, {d}"),
+            12 => format!("v.cmp.{} {a}, {b}, ->p", self.pick(&["ne", "lt", "ge", "ltu", "or"])),
             _ => "v.xori zero.ud, -1, ->p".to_owned(),
         };
         let _ = writeln!(self.text, "{text}");
+    }
+
+    /// What the group computes once, whatever the mask.
+    fn group(&mut self) -> String {
+        let mut source = || {
+            let name = ["lc1", "ri2", "t#1", "t#3", "u#1", "u#2"][self.random.bits() as usize % 6];
+            format!("{name}.{}", self.pick(&TYPES))
+        };
+        let (a, b) = (source(), source());
+        let op = self.pick(&["add", "sub", "xor", "mul", "div", "sra", "min", "cmp.lt"]);
+        format!("v.{op} {a}, {b}, ->{}.{}", self.pick(&["t", "u"]), self.pick(&WIDTHS))
     }
 }
 
