@@ -1,7 +1,8 @@
 //! Random straight-line programs of the base ISA against QEMU user mode: the same ELF file, all
 //! registers and fcsr in the end. QEMU shares nothing with this project. `cargo test -p
 //! simtlab-pmask --test pmask -- --ignored qemu`, where qemu-riscv64 is installed;
-//! `QEMU_PROGRAMS` says how many programs.
+//! `QEMU_PROGRAMS` says how many programs; a file holds [`BATCH`] of them, since starting QEMU takes
+//! longer than a program.
 #![cfg(unix)]
 
 use std::fmt::Write as _;
@@ -18,6 +19,8 @@ use pmask::{Config, Launch, Pmask};
 
 /// Random instructions of a program.
 const LENGTH: usize = 300;
+/// Programs of a file.
+const BATCH: u64 = 50;
 /// Bytes of all registers but x0 and x31, and of fcsr.
 const STATE: usize = 8 * (30 + 32 + 1);
 
@@ -58,8 +61,9 @@ fn value(rng: &mut Rng) -> u64 {
     }
 }
 
-fn program(rng: &mut Rng) -> String {
-    let mut text = "_start:\nla x31, values\n".to_owned();
+/// A program: loads all registers, computes, writes all registers to the console.
+fn program(rng: &mut Rng, number: u64, text: &mut String) {
+    writeln!(text, "csrw fcsr, x0\nla x31, values{number}").unwrap();
     for i in 0..32 {
         writeln!(text, "fld f{i}, {}(x31)", 8 * (30 + i)).unwrap();
     }
@@ -76,38 +80,44 @@ fn program(rng: &mut Rng) -> String {
         writeln!(text, "fsd f{i}, {}(x31)", 8 * (30 + i)).unwrap();
     }
     writeln!(text, "csrr a0, fcsr\nsd a0, {}(x31)", STATE - 8).unwrap();
-    writeln!(
-        text,
-        "li a7, 64\nli a0, 1\nmv a1, x31\nli a2, {STATE}\necall\nli a7, 93\nli a0, 0\necall"
-    )
-    .unwrap();
+    writeln!(text, "li a7, 64\nli a0, 1\nmv a1, x31\nli a2, {STATE}\necall").unwrap();
     let values: Vec<String> = (0..STATE / 8).map(|_| format!("{:#x}", value(rng))).collect();
-    writeln!(text, ".data\n.balign 8\nvalues: .dword {}", values.join(", ")).unwrap();
-    text
+    writeln!(text, ".data\n.balign 8\nvalues{number}: .dword {}\n.text", values.join(", "))
+        .unwrap();
+}
+
+/// Programs one after another, which end with code 0.
+fn batch(rng: &mut Rng, programs: u64) -> String {
+    let mut text = "_start:\n".to_owned();
+    (0..programs).for_each(|number| program(rng, number, &mut text));
+    text + "li a7, 93\nli a0, 0\necall\n"
 }
 
 #[test]
 #[ignore = "needs qemu-riscv64"]
 fn the_same_registers_as_qemu() {
     let count = std::env::var("QEMU_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(100u64);
+    assert!(count > 0);
     let path = std::env::temp_dir().join(format!("simtlab-qemu-{}", std::process::id()));
-    let mut rng = Rng::new(12);
-    for number in 0..count {
-        let program = crate::common::program(&program(&mut rng));
+    for first in (0..count).step_by(BATCH as usize) {
+        let programs = BATCH.min(count - first);
+        // Each file is a random one of its own: a range of them can be run again alone.
+        let text = batch(&mut Rng::new(12 + first), programs);
+        let program = crate::common::program(&text);
         std::fs::write(&path, elf::write(&program)).unwrap();
         // QEMU runs what may be executed.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
         let theirs = Command::new("qemu-riscv64").arg(&path).output().unwrap();
-        let ours = run(&Pmask::default(), &program, Launch::default(), 10_000).unwrap();
-        assert_eq!(ours.end, End::Exit(0), "program {number}");
-        assert!(theirs.status.success(), "program {number}: {theirs:?}");
-        assert_eq!(theirs.stdout.len(), STATE);
-        for (i, (a, b)) in
-            ours.state.host.console.output.chunks(8).zip(theirs.stdout.chunks(8)).enumerate()
-        {
+        let limit = 1_000 * programs;
+        let ours = run(&Pmask::default(), &program, Launch::default(), limit).unwrap();
+        assert_eq!(ours.end, End::Exit(0), "programs from {first}");
+        assert!(theirs.status.success(), "programs from {first}: {theirs:?}");
+        assert_eq!(theirs.stdout.len(), STATE * programs as usize);
+        let words = ours.state.host.console.output.chunks(8).zip(theirs.stdout.chunks(8));
+        for (i, (a, b)) in words.enumerate() {
+            let (number, i) = (first + (i / (STATE / 8)) as u64, i % (STATE / 8));
             assert_eq!(a, b, "program {number}, register {i} (x1 to x30, f0 to f31, fcsr)");
         }
     }
     std::fs::remove_file(&path).unwrap();
-    assert!(count > 0);
 }
