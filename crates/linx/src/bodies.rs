@@ -117,7 +117,7 @@ impl Body<'_> {
                 }
             };
             body.push((at, insn));
-            if matches!(insn.action, Action::Stop | Action::Marker(_) | Action::ReservedTile) {
+            if insn.ends {
                 break;
             }
             if let Some(why) = self.refusal(&insn) {

@@ -160,6 +160,9 @@ impl State {
         };
         let illegal = |why: &str| Err(stop(Trap::illegal(pc, why).in_body()));
         match insn.action {
+            Action::Stop | Action::Marker(_) | Action::ReservedTile if !insn.ends => {
+                illegal("this does not end a body in the variant")
+            }
             Action::Stop => {
                 self.count_uniform(pc, observer);
                 self.end_group();
@@ -324,7 +327,7 @@ impl State {
         let mut at = entry;
         while let Fetched::Insn(insn) = self.fetch(program, at) {
             out.push(at);
-            if matches!(insn.action, Action::Stop | Action::Marker(_) | Action::ReservedTile) {
+            if insn.ends {
                 break;
             }
             let Some(next) = at.checked_add(insn.length) else { break };

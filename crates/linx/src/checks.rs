@@ -4,7 +4,7 @@
 use isa::asm::Image;
 use isa::{Diagnostic, Diagnostics};
 
-use crate::names::TileOps;
+use crate::encoding::Encoding;
 use crate::regid;
 
 /// Prefixes of mnemonics of other versions: those of v0.57 and later, and L.BSTOP of v0.3.
@@ -34,8 +34,8 @@ pub(crate) fn newer(found: &Diagnostics, text: &str) -> Diagnostics {
 }
 
 /// Refuses immediate shifts of kernel instructions by the operand's width or more.
-pub(crate) fn shifts(image: Image, tile_ops: TileOps) -> Result<Image, Diagnostics> {
-    let table = crate::table(tile_ops);
+pub(crate) fn shifts(image: Image, encoding: Encoding) -> Result<Image, Diagnostics> {
+    let table = crate::table(encoding);
     let mut found = Diagnostics::new();
     for line in &image.lines {
         let bytes = image.bytes_at(line.address).unwrap_or_default();

@@ -230,7 +230,7 @@ impl Relocation {
 
 /// Returns whether a file is a compiled program or an archive by its first bytes.
 #[must_use]
-pub(crate) fn is_compiled(bytes: &[u8]) -> bool {
+pub fn is_compiled(bytes: &[u8]) -> bool {
     isa::elf::is_elf(bytes) || isa::elf::link::is_archive(bytes)
 }
 
@@ -250,7 +250,7 @@ pub fn load_elf(
         return Ok(None);
     }
     let conventions = conventions.unwrap_or(Conventions::Compiler);
-    let encoding = Encoding { tile_ops, conventions };
+    let encoding = Encoding { tile_ops, conventions, variant: None };
     let objects = if isa::elf::link::is_archive(bytes) {
         members(bytes)?
     } else if isa::elf::is_relocatable(bytes, WANTED)? {

@@ -2,6 +2,7 @@
 //! which the text of v0.4 and upstream's compiler disagree.
 
 use crate::names::TileOps;
+use crate::variant::Variant;
 
 /// How fields and frames are read on which v0.4 and upstream's tools contradict each other.
 ///
@@ -67,11 +68,13 @@ pub struct Encoding {
     pub tile_ops: TileOps,
     /// Contradictions between the text and the tools.
     pub conventions: Conventions,
+    /// The table of a designer, in place of the numbers of LinxISA.
+    pub variant: Option<&'static Variant>,
 }
 
 impl From<TileOps> for Encoding {
     fn from(tile_ops: TileOps) -> Self {
-        Self { tile_ops, conventions: Conventions::V04 }
+        Self { tile_ops, ..Self::default() }
     }
 }
 
@@ -87,6 +90,7 @@ impl Encoding {
         Self {
             tile_ops: if index.is_multiple_of(2) { TileOps::V04 } else { TileOps::V03 },
             conventions: if index < 2 { Conventions::V04 } else { Conventions::Compiler },
+            variant: None,
         }
     }
 }

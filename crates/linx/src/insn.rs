@@ -5,6 +5,7 @@ use isa::table::Form;
 
 use crate::action::{Action, SOp, action};
 use crate::encoding::{Conventions, Encoding};
+use crate::variant::{Variant, ends};
 
 /// `L.BSTOP` of v0.3 and before.
 const L_BSTOP: [u8; 8] = [0x0f, 0, 0, 0, 1, 0, 0, 0];
@@ -17,6 +18,8 @@ const TEPL: (u32, u32) = (0x0600_7fff, 0x0200_1181);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Insn {
     pub(crate) action: Action,
+    /// Whether it ends a body.
+    pub(crate) ends: bool,
     /// Bytes.
     pub(crate) length: u64,
     pub(crate) word: u64,
@@ -56,7 +59,11 @@ impl Insn {
     /// The instruction that bytes begin with, if they do.
     pub(crate) fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
         match crate::table(encoding).decode_bytes(bytes) {
-            Ok(found) => Some(Self::new(found, encoding)),
+            Ok(found) => match encoding.variant {
+                Some(variant) => Self::of_variant(found, variant),
+                None => Some(Self::new(found, encoding)),
+            },
+            Err(_) if encoding.variant.is_some() => None,
             Err(_) if bytes.starts_with(&L_BSTOP) => {
                 let word = u64::from_le_bytes(L_BSTOP);
                 Some(Self { length: 8, ..Self::plain(Action::LegacyStop, word) })
@@ -68,6 +75,13 @@ impl Insn {
                     .then(|| Self { length: 4, ..Self::plain(Action::ReservedTile, word.into()) })
             }
         }
+    }
+
+    /// An instruction of a variant, as LinxISA has it.
+    fn of_variant(found: Instruction, variant: &Variant) -> Option<Self> {
+        let plain = Self::new(variant.plain(found)?, Encoding::default());
+        let ends = variant.terminator(found.form.index()).unwrap_or(plain.ends);
+        Some(Self { length: variant.table.form(found.form).bytes() as u64, ends, ..plain })
     }
 
     fn new(found: Instruction, encoding: Encoding) -> Self {
@@ -104,6 +118,7 @@ impl Insn {
     fn plain(action: Action, word: u64) -> Self {
         Self {
             action,
+            ends: ends(action),
             length: 0,
             word,
             rd: 0,

@@ -39,6 +39,7 @@ mod state;
 mod system;
 mod tile;
 mod trap;
+mod variant;
 mod vector;
 mod vmem;
 
@@ -49,7 +50,7 @@ use isa::{Diagnostics, FileId, Table};
 
 pub use conflict::{Conflict, Shared};
 pub use conform::{Report, Row, conform, tight};
-pub use elf::{ElfProgramError, load_elf};
+pub use elf::{ElfProgramError, is_compiled, load_elf};
 pub use encoding::{Conventions, Encoding};
 pub use machine::Linx;
 pub use names::TileOps;
@@ -62,6 +63,7 @@ pub use regid::Codec;
 pub use regions::{BodyBlock, Runs};
 pub use state::{Inactive, Launch, LaunchError, Linear, Mark, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
+pub use variant::{Variant, VariantError};
 
 /// The address where code starts.
 pub const TEXT: u64 = 0x1_0000;
@@ -77,12 +79,22 @@ pub const BSS: u64 = 0x80_0000;
 const FORMS: &str = include_str!("forms.tsv");
 
 fn build(encoding: Encoding, codec: Codec) -> Table {
-    let mut text = encoding.conventions.forms(FORMS);
+    let text = encoding.conventions.forms(FORMS);
+    parsed(&text, encoding.tile_ops, codec).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// The table of forms that differ from those of LinxISA.
+fn build_from(forms: &str) -> Result<Table, isa::table::TableErrors> {
+    parsed(forms, TileOps::V04, Codec::RegId10)
+}
+
+/// Reads forms; the names that stand for the codes of the operand codec become numbers.
+fn parsed(forms: &str, tile_ops: TileOps, codec: Codec) -> Result<Table, isa::table::TableErrors> {
+    let mut text = forms.to_owned();
     for (name, ranges) in regid::legal_of(codec) {
         text = text.replace(name, &ranges);
     }
-    text = text.replace("@tileop", &encoding.tile_ops.legal());
-    Table::parse(&text).unwrap_or_else(|errors| panic!("{errors}"))
+    Table::parse(&text.replace("@tileop", &tile_ops.legal()))
 }
 
 /// The tables, in the order of [`Encoding::index`].
@@ -98,7 +110,8 @@ static OTHER: LazyLock<Table> = LazyLock::new(|| build(Encoding::default(), Code
 /// in the units of some fields (conventions); the order of the forms is the same.
 #[must_use]
 pub fn table(encoding: impl Into<Encoding>) -> &'static Table {
-    &TABLES[encoding.into().index()]
+    let encoding = encoding.into();
+    encoding.variant.map_or_else(|| &*TABLES[encoding.index()], |variant| &variant.table)
 }
 
 static SYNTAX: Syntax = Syntax {
@@ -147,9 +160,14 @@ pub fn other_dialect() -> Dialect<'static> {
 ///
 /// # Errors
 /// Everything that is wrong with the text.
-pub fn assemble(file: FileId, text: &str, tile_ops: TileOps) -> Result<Image, Diagnostics> {
-    match isa::asm::assemble(dialect(tile_ops, true), file, text) {
-        Ok(image) => checks::shifts(image, tile_ops),
+pub fn assemble(
+    file: FileId,
+    text: &str,
+    encoding: impl Into<Encoding>,
+) -> Result<Image, Diagnostics> {
+    let encoding = encoding.into();
+    match isa::asm::assemble(dialect(encoding, true), file, text) {
+        Ok(image) => checks::shifts(image, encoding),
         Err(found) => Err(checks::newer(&found, text)),
     }
 }
@@ -157,8 +175,8 @@ pub fn assemble(file: FileId, text: &str, tile_ops: TileOps) -> Result<Image, Di
 /// Listing of a flat binary's code, and of its data in bytes. Texts are those of listings: an
 /// address base does not show its type. [`source`] is exact.
 #[must_use]
-pub fn listing(binary: &[u8], tile_ops: TileOps) -> String {
-    isa::disasm::listing(&disassemble(code_of(binary), TEXT, tile_ops))
+pub fn listing(binary: &[u8], encoding: impl Into<Encoding>) -> String {
+    isa::disasm::listing(&disassemble(code_of(binary), TEXT, encoding))
 }
 
 /// Instructions that lie at an address, as listings print them.

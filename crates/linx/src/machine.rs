@@ -90,7 +90,9 @@ impl State {
         program: &Program,
         result: Result<(), (Trap, WarpMask)>,
     ) -> Step<Trap> {
-        let Err((trap, lanes)) = result else { return Step::Issued };
+        let Err((mut trap, lanes)) = result else { return Step::Issued };
+        let variant = program.encoding().variant;
+        trap.reported = variant.and_then(|variant| variant.cause(trap.num, trap.cause));
         if self.enter_handler(program, &trap) {
             return Step::Issued;
         }

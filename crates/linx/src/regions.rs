@@ -135,7 +135,7 @@ impl Program {
 }
 
 fn is_end(insn: &Insn) -> bool {
-    matches!(insn.action, Action::Stop | Action::Marker(_) | Action::ReservedTile)
+    insn.ends
 }
 
 fn writes_mask(insn: &Insn) -> bool {

@@ -511,7 +511,7 @@ impl State {
         match program.fetch(at) {
             Fetched::Insn(insn) if insn.action == Action::LegacyStop => {
                 if self.options.l_bstop {
-                    Fetched::Insn(Insn { action: Action::Stop, ..insn })
+                    Fetched::Insn(Insn { action: Action::Stop, ends: true, ..insn })
                 } else {
                     Fetched::Illegal
                 }

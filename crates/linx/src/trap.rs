@@ -55,7 +55,19 @@ pub struct Trap {
     pub detail: String,
     /// Whether no handler and no action can resume it.
     pub fatal: bool,
+    /// The number that a variant gives its cause.
+    pub reported: Option<u32>,
 }
+
+/// The causes with numbers of their own, by the names of reports.
+pub(crate) const CAUSES: [(&str, TrapNum, u32); 6] = [
+    ("illegal-instruction", TrapNum::IllegalInst, 0x100),
+    ("illegal-parameter", TrapNum::IllegalInst, 0x200),
+    ("cfi-bad-target", TrapNum::Block, 0x101),
+    ("cfi-missing-marker", TrapNum::Block, 0x103),
+    ("block-format", TrapNum::Block, 0x200),
+    ("body-fetch", TrapNum::Block, 0x300),
+];
 
 fn arg_text(arg: Option<u64>) -> String {
     arg.map_or_else(|| "not valid".to_owned(), |arg| format!("{arg:#x}"))
@@ -99,13 +111,15 @@ impl Trap {
         tpc: u64,
         detail: impl Into<String>,
     ) -> Self {
-        Self { num, cause, arg, bi: false, tpc, detail: detail.into(), fatal: false }
+        let detail = detail.into();
+        Self { num, cause, arg, bi: false, tpc, detail, fatal: false, reported: None }
     }
 
     /// The 64-bit trap number.
     #[must_use]
     pub fn trapno(&self) -> u64 {
-        u64::from(self.arg.is_some()) << 62 | u64::from(self.cause) << 24 | self.num as u64
+        let cause = self.reported.unwrap_or(self.cause);
+        u64::from(self.arg.is_some()) << 62 | u64::from(cause) << 24 | self.num as u64
     }
 
     /// Returns whether mapping its address can resolve it.

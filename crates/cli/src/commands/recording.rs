@@ -32,6 +32,9 @@ fn inputs(target: &Target) -> Result<BTreeSet<PathBuf>, String> {
     for arg in &target.subject.args {
         named(arg, Path::new(""), &mut found);
     }
+    if let Some(table) = &target.subject.isa.table {
+        found.insert(PathBuf::from(table));
+    }
     for option in &target.options {
         named(value_of(option), Path::new(""), &mut found);
     }
@@ -98,6 +101,9 @@ pub(super) fn of(
     }
     let subject = &target.subject;
     let mut words = vec![format!("{{{{{}}}}}", relative(&launch_file(&subject.path))?)];
+    if let Some(table) = &subject.isa.table {
+        words.push(format!("--table={{{{{}}}}}", relative(Path::new(table))?));
+    }
     let options = [
         ("--kernel", subject.kernel.as_deref()),
         ("--grid", subject.grid.as_deref()),

@@ -218,3 +218,53 @@ fn check_warns_of_instructions_that_a_body_may_not_contain() {
         assert!(matches!(code, Some(2 | 3)), "{name}: {errors}");
     }
 }
+
+#[test]
+fn a_table_changes_numbers_without_building_anew() {
+    let source = file("variant.linx", DOUBLE);
+    let table = file(
+        "variant.tsv",
+        "# Additions and subtractions change places; the body's fetch trap has another number.\n\
+         v.add\t\t\t000010050000007f\nv.sub\t\t\t000000050000007f\n@cause body-fetch 0x444\n",
+    );
+    let [binary, plain] = ["variant.bin", "plain.bin"].map(|n| file(n, ""));
+    let asm = |to: &str, more: &[&str]| {
+        outcome(&[&["asm", "--isa", "linx", &source, "-o", to], more].concat()).0
+    };
+    assert_eq!(asm(&binary, &["--table", &table]), Some(0));
+    assert_eq!(asm(&plain, &[]), Some(0));
+    assert_ne!(std::fs::read(&binary).unwrap(), std::fs::read(&plain).unwrap());
+    let run = |more: &[&str]| {
+        let common = ["run", "--isa", "linx", "--stats", "none"];
+        let arguments = ["--arg", "u32[4]:[1,2,3,4]", "--arg", "u64:3"];
+        outcome(&[&common[..], &arguments, more].concat())
+    };
+    let option = format!("table={table}");
+    for more in [["--table", &table], ["--option", &option]] {
+        let (code, shown, errors) = run(&[&[binary.as_str()][..], &more].concat());
+        assert_eq!((code, errors.as_str()), (Some(0), ""));
+        assert!(shown.contains("[4, 8, 12, 4]"), "{shown}");
+    }
+    // By the numbers of LinxISA it subtracts.
+    assert!(run(&[&binary]).1.contains("[0, 0, 0, 4]"));
+    let listing =
+        |file: &str, more: &[&str]| outcome(&[&["disasm", "--isa", "linx", file], more].concat()).1;
+    let text = |listing: String| listing.matches("v.add ").count();
+    assert_eq!(text(listing(&binary, &["--table", &table])), 1);
+    assert_eq!((text(listing(&binary, &[])), text(listing(&plain, &[]))), (0, 1));
+    let alone = run(&[&binary, "--table", &table, "--tile-ops", "v0.3"]);
+    assert_eq!(alone.0, Some(2));
+    assert!(alone.2.contains("a table goes with codec regid10"), "{}", alone.2);
+}
+
+#[test]
+fn a_table_with_mistakes_is_told_with_its_lines() {
+    let source = file("wrong.linx", DOUBLE);
+    let table = file("wrong.tsv", "v.add\t\t\t000020050000007f\nv.plus\t64\n");
+    let (code, _, errors) = outcome(&["check", "--isa", "linx", &source, "--table", &table]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("line 2: there is no form `v.plus`"), "{errors}");
+    let (code, _, errors) = outcome(&["check", "--isa", "linx", &source, "--table", "none.tsv"]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("the table none.tsv: "), "{errors}");
+}

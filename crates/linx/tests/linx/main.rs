@@ -17,4 +17,5 @@ mod traps;
 mod v64_alu;
 mod v64_float;
 mod v64_memory;
+mod variant;
 mod widths;

@@ -3,8 +3,9 @@
 //! `SIMTLAB_LINX_MODEL` names a command. It reads a line a program: the machine code, which starts
 //! at address 0x10000, and the bytes of memory from 0x2000000 on, both in hexadecimal digits. `a0`
 //! holds that address; the other registers are 0; the program ends at `ebreak`. The command writes
-//! a line for each: the bytes of memory afterwards, or what went wrong. The code has the conventions
-//! of upstream's compiler, and no division by zero, of which upstream's models think otherwise.
+//! a line for each: the bytes of memory afterwards, or what went wrong. The code has the
+//! conventions of upstream's compiler, and no division by zero, of which upstream's models think
+//! otherwise.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};

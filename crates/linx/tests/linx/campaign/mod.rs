@@ -50,10 +50,6 @@ struct Operand {
 }
 
 impl Operand {
-    fn number(&self) -> i64 {
-        self.name.parse().unwrap_or_else(|_| panic!("{} is no number", self.name))
-    }
-
     fn has(&self, modifier: &str) -> bool {
         self.modifiers.iter().any(|m| m == modifier)
     }
@@ -104,7 +100,7 @@ fn memory(random: &mut Rng, length: usize) -> Vec<u8> {
 
 /// Runs a program whose `a0` holds [`BASE`]; gives its machine code and the memory it leaves.
 fn run(text: &str, conventions: Conventions, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let encoding = Encoding { tile_ops: TileOps::V04, conventions };
+    let encoding = Encoding { conventions, ..Encoding::from(TileOps::V04) };
     let image = isa::asm::assemble(linx::dialect(encoding, true), FileId::default(), text)
         .unwrap_or_else(|e| panic!("{:?}\n{text}", e.iter().map(|d| &d.message).next()));
     let program = Program::from_image(&image, encoding).unwrap();

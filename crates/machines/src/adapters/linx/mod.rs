@@ -9,7 +9,9 @@ mod context;
 mod options;
 mod program;
 
-use ::linx::{Codec, Conventions, Linx, Parameter, TileOps};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use ::linx::{Codec, Conventions, Linx, Parameter, TileOps, Variant as Table};
 use inputs::elem::shortened;
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
 use isa::Diagnostic;
@@ -42,7 +44,7 @@ static TEXT_CONVENTIONS: Isa = isa::<TEXT>(LINX.name, LINX.about, LINX.extension
 static COMPILER_CONVENTIONS: Isa = isa::<COMPILER>(LINX.name, LINX.about, LINX.extensions);
 
 const fn reading(tile_ops: TileOps, codec: Codec, conventions: Option<Conventions>) -> Reading {
-    Reading { tile_ops, codec, conventions }
+    Reading { tile_ops, codec, conventions, variant: None }
 }
 
 /// The ways to read programs.
@@ -58,6 +60,70 @@ const V03: usize = 1;
 const OTHER: usize = 2;
 const TEXT: usize = 3;
 const COMPILER: usize = 4;
+
+/// The ways to read programs by the tables of designers, behind [`READINGS`]: they fill up as
+/// tables are read. A machine is described by functions without data, so that each has a number of
+/// its own.
+static TABLES: [OnceLock<Reading>; 16] = [const { OnceLock::new() }; 16];
+static WITH_TABLE: [Isa; TABLES.len()] = [
+    with_table::<5>(),
+    with_table::<6>(),
+    with_table::<7>(),
+    with_table::<8>(),
+    with_table::<9>(),
+    with_table::<10>(),
+    with_table::<11>(),
+    with_table::<12>(),
+    with_table::<13>(),
+    with_table::<14>(),
+    with_table::<15>(),
+    with_table::<16>(),
+    with_table::<17>(),
+    with_table::<18>(),
+    with_table::<19>(),
+    with_table::<20>(),
+];
+
+const fn with_table<const R: usize>() -> Isa {
+    isa::<R>(LINX.name, LINX.about, LINX.extensions)
+}
+
+/// The way to read programs with a number.
+fn way(number: usize) -> Reading {
+    let fixed = READINGS.get(number).copied();
+    let table = || TABLES.get(number - READINGS.len())?.get().copied();
+    fixed.or_else(table).unwrap_or(READINGS[V04])
+}
+
+/// The most bytes of a table.
+const LARGEST_TABLE: u64 = 1 << 20;
+
+/// Reads the table of a designer.
+fn table(file: &str) -> Result<&'static Table, String> {
+    let about = |why: &dyn std::fmt::Display| format!("the table {}: {why}", shortened(file));
+    let length = std::fs::metadata(file).map_err(|error| about(&error))?.len();
+    if length > LARGEST_TABLE {
+        return Err(about(&format!("{length} bytes; the most are {LARGEST_TABLE}")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| about(&error))?;
+    Table::read(&text).map_err(|errors| {
+        let shown: Vec<String> = errors.iter().take(4).map(ToString::to_string).collect();
+        let more = errors.len() - shown.len();
+        let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+        about(&format!("{}{more}", shown.join("; ")))
+    })
+}
+
+/// The machine that reads programs by a table.
+fn of_table(variant: &'static Table) -> Result<&'static Isa, String> {
+    static FILLING: Mutex<()> = Mutex::new(());
+    let _filling = FILLING.lock().unwrap_or_else(PoisonError::into_inner);
+    let reading = Reading { variant: Some(variant), ..READINGS[V04] };
+    let free = |slot: &OnceLock<Reading>| slot.get().is_none_or(|r| r.variant == Some(variant));
+    let at = TABLES.iter().position(free).ok_or("too many tables in one process")?;
+    TABLES[at].get_or_init(|| reading);
+    Ok(&WITH_TABLE[at])
+}
 
 const NAMES: [Named; MECHANISMS.len()] = named!(MECHANISMS, about);
 const OWN_OPTIONS: [Named; ::linx::OPTIONS.len()] = named!(::linx::OPTIONS, about);
@@ -103,19 +169,19 @@ const fn isa<const R: usize>(
         has_checks: false,
         group_mask: Some("p"),
         configuration: None,
-        variant: |option, value| variant(READINGS[R], option, value),
-        load: |image, _, found| loaded(LinxProgram::read(READINGS[R], image, found), found),
+        variant: |option, value| variant(way(R), option, value),
+        load: |image, _, found| loaded(LinxProgram::read(way(R), image, found), found),
         tools: Some(Tools {
-            assemble: |image| READINGS[R].assemble(image),
-            listing: Some(|image| READINGS[R].listing(image)),
-            disassemble: |image| READINGS[R].disassemble(image),
+            assemble: |image| way(R).assemble(image),
+            listing: Some(|image| way(R).listing(image)),
+            disassemble: |image| way(R).disassemble(image),
             conform: || {
                 let tables = ::linx::cases::TABLES.iter();
-                let of = |table: &&str| cases(::linx::conform(table, READINGS[R].tile_ops));
+                let of = |table: &&str| cases(::linx::conform(table, way(R).tile_ops));
                 Ok(tables.flat_map(of).collect())
             },
             conform_table: Some(|_, image| {
-                Ok(cases(::linx::conform(text_of(&image)?, READINGS[R].tile_ops)))
+                Ok(cases(::linx::conform(text_of(&image)?, way(R).tile_ops)))
             }),
         }),
     }
@@ -124,7 +190,24 @@ const fn isa<const R: usize>(
 /// Selects the numbering of tile operations and the codec, given those selected so far.
 fn variant(reading: Reading, option: &str, value: &str) -> Variant {
     let other = reading.codec == Codec::Other;
+    let plain = !other && reading.tile_ops == TileOps::V04 && reading.conventions.is_none();
     match (option, value) {
+        ("table", file) if plain => {
+            let table = table(file)?;
+            match reading.variant {
+                Some(given) if given != table => Err("a program has one table".to_owned()),
+                _ => of_table(table).map(Some),
+            }
+        }
+        ("table", _) => Err(ALONE.to_owned()),
+        ("conventions", "auto") | ("tile-ops", "v0.4") | ("codec", "regid10")
+            if reading.variant.is_some() =>
+        {
+            Ok(None)
+        }
+        ("conventions" | "tile-ops" | "codec", _) if reading.variant.is_some() => {
+            Err(ALONE.to_owned())
+        }
         ("conventions", "auto") => Ok(None),
         ("conventions", "v0.4" | "compiler") if other || reading.tile_ops == TileOps::V03 => {
             Err("conventions go with codec regid10 and the tile operations of v0.4".to_owned())
@@ -148,6 +231,8 @@ fn variant(reading: Reading, option: &str, value: &str) -> Variant {
         _ => Ok(None),
     }
 }
+
+const ALONE: &str = "a table goes with codec regid10, and conventions and tile operations of v0.4";
 
 /// The only kernel of a program.
 const KERNEL: &str = "program";

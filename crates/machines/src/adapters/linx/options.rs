@@ -46,7 +46,7 @@ pub(super) const MECHANISMS: [Mechanism; 5] = [
 ];
 
 /// Options of the file or the run, as opposed to those of the machine.
-pub(super) const RUN_OPTIONS: [Named; 7] = [
+pub(super) const RUN_OPTIONS: [Named; 8] = [
     Named {
         name: "map",
         about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address \
@@ -66,6 +66,11 @@ pub(super) const RUN_OPTIONS: [Named; 7] = [
     Named {
         name: "tile-ops",
         about: "numbers of the tile operations: v0.4, v0.3; for the whole file (v0.4)",
+    },
+    Named {
+        name: "table",
+        about: "a file (TSV) that gives forms other bits, bodies other terminators and causes of \
+                traps other numbers; for the whole file",
     },
     Named {
         name: "codec",
@@ -107,6 +112,7 @@ pub(super) fn configure(
             "tile-ops" => program.read_with(&value).map_err(refuse)?,
             // A program in codec B does not load, so it never gets here.
             "codec" => {}
+            "table" => program.table_is(&value).map_err(refuse)?,
             "conventions" => program.conventions_are(&value).map_err(refuse)?,
             "arguments" => {
                 choices.command.extend(value.split_whitespace().map(str::to_owned));

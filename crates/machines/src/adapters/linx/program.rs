@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ::linx::{
     Codec, Conventions, Encoding, Linx, Parameter, ParameterType, Program as Code, TileOps,
-    load_elf,
+    Variant, load_elf,
 };
 use inputs::elem::shortened;
 use isa::{Diagnostic, Diagnostics, SourceFile, Span};
@@ -23,14 +23,27 @@ pub(super) struct Reading {
     pub(super) codec: Codec,
     /// The conventions; `None`: those of the kind of file.
     pub(super) conventions: Option<Conventions>,
+    /// The table of a designer.
+    pub(super) variant: Option<&'static Variant>,
 }
 
 impl Reading {
+    /// How a text or a flat binary is encoded.
+    fn encoding(self) -> Encoding {
+        let conventions = self.conventions.unwrap_or_default();
+        Encoding { tile_ops: self.tile_ops, conventions, variant: self.variant }
+    }
+
+    /// How texts are assembled: their modifiers are written, whatever the conventions.
+    fn written(self) -> Encoding {
+        Encoding { variant: self.variant, ..Encoding::from(self.tile_ops) }
+    }
+
     /// Assembles text.
     pub(super) fn assembled(self, image: Image<'_>) -> Result<isa::asm::Image, Diagnostics> {
         let text = text_of(&image)?;
         match self.codec {
-            Codec::RegId10 => ::linx::assemble(image.file, text, self.tile_ops),
+            Codec::RegId10 => ::linx::assemble(image.file, text, self.written()),
             Codec::Other => isa::asm::assemble(::linx::other_dialect(), image.file, text),
         }
     }
@@ -41,8 +54,7 @@ impl Reading {
         if self.codec == Codec::Other {
             return Ok(assembled.listing(&SourceFile::new("", text)));
         }
-        let conventions = self.conventions.unwrap_or_default();
-        bodies::listing(&assembled, text, Encoding { tile_ops: self.tile_ops, conventions })
+        bodies::listing(&assembled, text, self.encoding())
     }
 
     /// Assembles text to a binary.
@@ -53,6 +65,11 @@ impl Reading {
 
     /// Loads a compiled program; `None` if the file is none.
     fn compiled(self, image: Image<'_>) -> Result<Option<Code>, Diagnostics> {
+        if self.variant.is_some() && ::linx::is_compiled(image.bytes) {
+            let why = "compiled programs have the numbers of LinxISA: a table is for texts and \
+                       flat binaries";
+            return Err(refused("linx::load", why.to_owned()));
+        }
         load_elf(image.bytes, "the object", self.tile_ops, self.conventions).map_err(|error| {
             let finding = Diagnostic::error("linx::load", error.to_string());
             let finding = finding.at(Span::new(image.file, 0, 0), "");
@@ -82,7 +99,7 @@ impl Reading {
             let lines = isa::disasm::disassemble(dialect, image.bytes, ::linx::TEXT);
             return isa::disasm::listing(&lines);
         }
-        ::linx::listing(image.bytes, self.tile_ops)
+        ::linx::listing(image.bytes, self.written())
     }
 }
 
@@ -120,9 +137,7 @@ impl LinxProgram {
         found: &mut Diagnostics,
     ) -> Result<Self, Diagnostics> {
         let not_loaded = |error: ::linx::LoadError| refused("linx::load", error.to_string());
-        let tile_ops = reading.tile_ops;
-        let conventions = reading.conventions.unwrap_or_default();
-        let encoding = Encoding { tile_ops, conventions };
+        let (tile_ops, encoding) = (reading.tile_ops, reading.encoding());
         if reading.codec == Codec::Other {
             let finding = "operands in codec B have no types: such programs cannot be run";
             return Err(refused("linx::codec", finding));
@@ -137,7 +152,7 @@ impl LinxProgram {
             let (params, listing, labels) = (Parameter::all(), Listing::default(), BTreeMap::new());
             return Ok(Self { code, params, optional: true, listing, labels, tile_ops });
         };
-        let mut assembled = ::linx::assemble(image.file, text, tile_ops)?;
+        let mut assembled = ::linx::assemble(image.file, text, reading.written())?;
         found.append(std::mem::take(&mut assembled.warnings));
         let params = ::linx::parameters(&assembled)?;
         let code = Code::from_image(&assembled, encoding).map_err(not_loaded)?;
@@ -178,6 +193,14 @@ impl LinxProgram {
             return Ok(());
         }
         Err(format!("the program has been read with {read}: say conventions for the whole file"))
+    }
+
+    /// Checks a table against the one with which the program was read; it cannot change afterwards.
+    pub(super) fn table_is(&self, file: &str) -> Result<(), String> {
+        if Some(super::table(file)?) == self.code.encoding().variant {
+            return Ok(());
+        }
+        Err("the program has been read with other numbers: say table for the whole file".to_owned())
     }
 
     /// Checks `tile_ops` against the numbering with which the program was read; it cannot change
