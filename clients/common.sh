@@ -43,6 +43,22 @@ toolkit() {
   export PATH=$toolkit/bin:$environment/bin:$PATH CUDA_PATH=$toolkit
 }
 
+# installed PACKAGES TOOL...: ends the script where a tool of Debian's packages is missing.
+installed() {
+  local packages=$1 tool
+  shift
+  for tool in "$@"; do
+    command -v "$tool" >/dev/null || { echo "$tool is not installed: $packages" >&2; exit 1; }
+  done
+}
+
+# checkout FOLDER REPOSITORY COMMIT: a repository of GitHub with its submodules, unless the folder is there.
+checkout() {
+  [ ! -d "$1" ] || return 0
+  git clone --quiet --recurse-submodules "https://github.com/$2" "$1"
+  git -C "$1" checkout --quiet --recurse-submodules "$3"
+}
+
 # version_of PACKAGE: of the one that is installed.
 version_of() {
   "$environment/bin/python" -m pip show "$1" | sed -n 's/^Version: //p'

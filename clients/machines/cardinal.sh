@@ -4,8 +4,5 @@
 source "$(dirname "$0")/../common.sh"
 build
 source_folder=${CARDINAL_SOURCE:-$target/clients/cardinal}
-if [ ! -d "$source_folder" ]; then
-  git clone --quiet https://github.com/Purdue-SoCET/cardinal "$source_folder"
-  git -C "$source_folder" checkout --quiet dfda013c3f6702b0669ab9414dcce24bc8fc2bad
-fi
+checkout "$source_folder" Purdue-SoCET/cardinal dfda013c3f6702b0669ab9414dcce24bc8fc2bad
 exec "${SIMTLAB_PYTHON:-python3}" "$here/clients/machines/cardinal.py" "$built/simtlab" "$source_folder"

@@ -4,8 +4,5 @@
 source "$(dirname "$0")/../common.sh"
 build
 source_folder=${LINXCORE_SOURCE:-$target/clients/linxcore}
-if [ ! -d "$source_folder" ]; then
-  git clone --quiet https://github.com/LinxISA/LinxCore "$source_folder"
-  git -C "$source_folder" checkout --quiet aedec9de
-fi
+checkout "$source_folder" LinxISA/LinxCore aedec9de
 exec "${SIMTLAB_PYTHON:-python3}" "$here/clients/machines/linx.py" "$built/simtlab" "$source_folder"

@@ -3,16 +3,11 @@
 # Needs Debian's gcc-riscv64-unknown-elf and qemu-user. RISCV_SOURCES names a folder with a checkout of riscv-arch-test, else it is
 # fetched. An argument names a folder of its suite, such as rv64i_m/M. Environment as in ../common.sh.
 source "$(dirname "$0")/../common.sh"
-for tool in riscv64-unknown-elf-gcc qemu-riscv64; do
-  command -v "$tool" >/dev/null || { echo "$tool is not installed: gcc-riscv64-unknown-elf, qemu-user" >&2; exit 1; }
-done
+installed 'gcc-riscv64-unknown-elf, qemu-user' riscv64-unknown-elf-gcc qemu-riscv64
 build
 sources=${RISCV_SOURCES:-$target/clients/riscv}
 tests=$sources/riscv-arch-test
-if [ ! -d "$tests" ]; then
-  git clone --quiet https://github.com/riscv-non-isa/riscv-arch-test "$tests"
-  git -C "$tests" checkout --quiet cd94912
-fi
+checkout "$tests" riscv-non-isa/riscv-arch-test cd94912
 folder=$target/clients/riscof
 mkdir -p "$folder"
 venv riscof-venv riscof==1.25.3 'setuptools<81'

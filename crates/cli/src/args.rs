@@ -150,8 +150,8 @@ pub(crate) struct IsaChoice {
     /// linx: conventions of fields and frames; by default those of the kind of file
     #[arg(long, value_name = "v0.4|compiler")]
     pub(crate) conventions: Option<String>,
-    /// linx: a table (TSV) that gives forms other bits, bodies other terminators and causes of traps
-    /// other numbers
+    /// linx: a table (TSV) that gives forms other bits, bodies other terminators and causes of
+    /// traps other numbers
     #[arg(long, value_name = "FILE")]
     pub(crate) table: Option<String>,
     /// ptx: compute capability of the device whose limits hold, by default that of the program's

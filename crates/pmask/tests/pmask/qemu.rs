@@ -1,8 +1,8 @@
 //! Random straight-line programs of the base ISA against QEMU user mode: the same ELF file, all
 //! registers and fcsr in the end. QEMU shares nothing with this project. `cargo test -p
 //! simtlab-pmask --test pmask -- --ignored qemu`, where qemu-riscv64 is installed;
-//! `QEMU_PROGRAMS` says how many programs; a file holds [`BATCH`] of them, since starting QEMU takes
-//! longer than a program.
+//! `QEMU_PROGRAMS` says how many programs. A file holds [`BATCH`] of them, since starting QEMU
+//! takes longer than a program.
 #![cfg(unix)]
 
 use std::fmt::Write as _;
