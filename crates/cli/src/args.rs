@@ -135,8 +135,9 @@ Arguments (--arg), by parameter name or in order:
   y=&x                                  the address of a buffer that has a name
   p=bytes[01 00 00 00]                  raw bytes
 
-Exit codes: 0 ok, 1 an expectation is not met, 2 usage or input error, 3 the kernel faulted or hung,
-6 a check found a defect (see docs/checks.md), 130 interrupted.";
+Exit codes: 0 ok, 1 an expectation is not met or the result depends on the order of groups (linx,
+--option conflicts=on), 2 usage or input error, 3 the kernel faulted or hung, 6 a check found a
+defect (see docs/checks.md), 130 interrupted.";
 
 /// Which instruction set a program is for.
 #[derive(Clone, Debug, Group)]

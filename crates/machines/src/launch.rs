@@ -136,6 +136,16 @@ pub struct Stop {
 pub const HANGS: &str = "hangs under ";
 
 impl Stop {
+    /// The code of a launch that has ended with a result that depends on the order of its groups.
+    pub const ORDER_DEPENDENT: &str = "order-dependent";
+
+    /// Returns whether the launch has come to its end: what a check has found in it, rather than a
+    /// fault or a hang.
+    #[must_use]
+    pub fn is_verdict(&self) -> bool {
+        self.code == Self::ORDER_DEPENDENT
+    }
+
     /// Returns the note that explains a hang in one sentence, if the machine wrote one.
     #[must_use]
     pub fn sentence(report: &Diagnostic) -> Option<&str> {

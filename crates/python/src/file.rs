@@ -106,6 +106,14 @@ fn run(job: &Job, running: &Running, check: Span, sources: &SourceMap) -> Result
                 sources.clone(),
             )));
         }
+        // An unmet expectation is in the report; a result that depends on an order is not.
+        (Verdict::Unmet, Some(End::Fault(stop))) if stop.is_verdict() && !report.expected_end => {
+            return Err(At::Stopped(Trouble::Stopped(
+                true,
+                Box::new(stop.clone()),
+                sources.clone(),
+            )));
+        }
         (Verdict::Stopped | Verdict::Differs, Some(End::Fault(stop) | End::Differs(stop))) => {
             return Err(At::Stopped(Trouble::Stopped(
                 true,

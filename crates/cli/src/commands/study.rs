@@ -25,7 +25,7 @@ fn report_end(run: &VariantRun, sources: &SourceMap, out: &mut Out) -> Exit {
     match run.ends.last() {
         Some(End::Fault(stop) | End::Hang(stop)) => {
             out.finding(&stop.report, sources);
-            Exit::Stopped
+            if stop.is_verdict() { Exit::Unmet } else { Exit::Stopped }
         }
         Some(End::Interrupted) => Exit::Interrupted,
         _ => Exit::Ok,

@@ -48,7 +48,7 @@ pub struct Report {
 pub enum Verdict {
     /// All launches ended as expected, and all expectations are met.
     Met,
-    /// An expectation is not met.
+    /// An expectation is not met, or the result depends on an order that the machine leaves open.
     Unmet,
     /// A fault or hang that no expectation names.
     Stopped,
@@ -65,6 +65,7 @@ impl Report {
         match self.ends.last() {
             Some(End::Interrupted) => Verdict::Interrupted,
             Some(End::Differs(_)) => Verdict::Differs,
+            Some(End::Fault(stop)) if !self.expected_end && stop.is_verdict() => Verdict::Unmet,
             Some(End::Fault(_) | End::Hang(_)) if !self.expected_end => Verdict::Stopped,
             _ if self.checks.iter().all(|c| c.passed) => Verdict::Met,
             _ => Verdict::Unmet,

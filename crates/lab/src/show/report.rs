@@ -91,6 +91,10 @@ pub fn findings(report: &Report) -> Diagnostics {
     found
 }
 
+fn ends_with_verdict(report: &Report) -> bool {
+    matches!(report.ends.last(), Some(End::Fault(stop)) if stop.is_verdict())
+}
+
 /// Turns an unmet expectation into a diagnostic at its place in the launch file.
 #[must_use]
 fn unmet(check: &CheckOutcome) -> Diagnostic {
@@ -109,6 +113,9 @@ fn unmet(check: &CheckOutcome) -> Diagnostic {
 pub fn verdict_line(report: &Report) -> Option<String> {
     match report.verdict() {
         Verdict::Met => None,
+        Verdict::Unmet if !report.expected_end && ends_with_verdict(report) => {
+            Some("the result depends on an order".to_owned())
+        }
         Verdict::Unmet => {
             let all = report.checks.len();
             let failed = report.checks.iter().filter(|c| !c.passed).count();

@@ -57,7 +57,7 @@ impl Traps<'_> {
         let message = format!("the result depends on the order of groups: {place}");
         let label = format!("group {second} uses it here");
         let at = self.listing.span(later).map(|span| (span, label));
-        let mut stop = self.listing.stop("order-dependent", message, at);
+        let mut stop = self.listing.stop(Stop::ORDER_DEPENDENT, message, at);
         if let Some(span) = self.listing.span(earlier) {
             stop.report = stop.report.also(span, format!("group {first} has used it here"));
         }
