@@ -3,8 +3,13 @@
 //! The rule implemented is the PTX ISA's for `barrier`: arrival is per thread; a warp's arrival
 //! stands for its threads that have exited or were never launched; without a count, a barrier waits
 //! for all threads of the CTA that have not exited. A thread that has exited is never waited for.
+//! A barrier counts arrivals, not threads: a thread that arrives without waiting and then comes
+//! again, to wait or not, counts twice, and so does its warp for absent threads. (FlashAttention 3
+//! needs this: the warp that stores a tile arrives with its group and then waits for it.)
 //! With [`Launch::warp_barriers`](crate::Launch::warp_barriers) arrival is per warp, as before
 //! sm_70.
+
+use std::ops::Range;
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec};
@@ -25,6 +30,8 @@ pub(crate) const COUNT: usize = 16;
 pub(crate) struct CtaBarrier {
     /// Threads that have arrived since it last completed.
     pub(crate) arrived: CtaMask,
+    /// The thread of each arrival of a thread that had arrived before.
+    pub(crate) again: Vec<usize>,
     /// Those of them that wait.
     pub(crate) waiting: CtaMask,
     /// Threads it takes, if the first to arrive named a count.
@@ -122,6 +129,9 @@ fn arrive<const N: usize, O: Observer<N>>(
     }
     for lane in lanes {
         let thread = first + lane;
+        if barrier.arrived.contains(thread) {
+            barrier.again.push(thread);
+        }
         barrier.arrived.insert(thread);
         if kind != Barrier::Arrive {
             barrier.waiting.insert(thread);
@@ -131,40 +141,43 @@ fn arrive<const N: usize, O: Observer<N>>(
     }
 }
 
-/// Threads that have arrived, with the exited and never launched ones of their warps, and how many
-/// it takes.
-pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
-    if cta.warp_barriers {
-        return warp_census(cta, barrier);
+impl CtaBarrier {
+    /// Arrivals of some threads, and the most of any of them.
+    fn arrivals(&self, threads: Range<usize>) -> (u32, u32) {
+        let again = |thread| self.again.iter().filter(|&&other| other == thread).count() as u32;
+        threads
+            .filter(|&thread| self.arrived.contains(thread))
+            .map(|thread| 1 + again(thread))
+            .fold((0, 0), |(sum, most), count| (sum + count, most.max(count)))
     }
-    let Some(count) = barrier.count else { return (barrier.arrived.count(), cta.live) };
-    let threads = cta.parked.len();
-    let warp = cta.warp as usize;
-    let mut arrived = 0;
-    for first in (0..threads).step_by(warp) {
-        let here =
-            (first..first + warp).filter(|&t| t < threads && barrier.arrived.contains(t)).count();
-        let absent = (first..first + warp)
-            .filter(|&t| t >= threads || cta.exited[t] && !barrier.arrived.contains(t))
-            .count();
-        arrived += if here == 0 { 0 } else { here + absent } as u32;
-    }
-    (arrived, count)
 }
 
-/// The same where a warp's arrival stands for all of its threads: "barriers are executed on a
-/// per-warp basis as if all the threads in a warp are active" (PTX ISA, targets before sm_70).
-fn warp_census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
+/// Arrivals, with those of the exited and never launched threads of the same warps, and how many it
+/// takes.
+pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
+    let count = match barrier.count {
+        // Nothing is added for absent threads, which are not waited for.
+        None if !cta.warp_barriers => {
+            return (barrier.arrived.count() + barrier.again.len() as u32, cta.live);
+        }
+        count => count,
+    };
     let (threads, warp) = (cta.parked.len(), cta.warp as usize);
-    let warps = (0..threads).step_by(warp).map(|first| first..(first + warp).min(threads));
     let (mut arrived, mut live) = (0, 0);
-    for mut lanes in warps {
-        let lives = lanes.clone().any(|t| !cta.exited[t]);
-        live += if lives { cta.warp } else { 0 };
-        let comes = lanes.any(|t| barrier.arrived.contains(t));
-        arrived += if comes { cta.warp } else { 0 };
+    for first in (0..threads).step_by(warp) {
+        let lanes = first..(first + warp).min(threads);
+        let (here, rounds) = barrier.arrivals(lanes.clone());
+        if cta.warp_barriers {
+            // "Barriers are executed on a per-warp basis as if all the threads in a warp are active"
+            // (PTX ISA, targets before sm_70).
+            arrived += rounds * cta.warp;
+            live += if lanes.clone().any(|t| !cta.exited[t]) { cta.warp } else { 0 };
+        } else {
+            let absent = |t: usize| t >= threads || cta.exited[t] && !barrier.arrived.contains(t);
+            arrived += here + rounds * (first..first + warp).filter(|&t| absent(t)).count() as u32;
+        }
     }
-    (arrived, barrier.count.unwrap_or(live))
+    (arrived, count.unwrap_or(live))
 }
 
 /// Completes a barrier if enough threads have arrived: writes the reduction's result and releases
