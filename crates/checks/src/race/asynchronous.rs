@@ -24,6 +24,7 @@
 //! later operation then seems to know the one before, and a race may be missed.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -74,8 +75,8 @@ pub(super) struct Operation {
     pub(super) generic: bool,
     /// What happened before, as every warp knows that takes part.
     pub(super) known: Arc<VectorClock>,
-    /// Whether it belongs to a group, and so stays until that is waited for.
-    grouped: bool,
+    /// Threads, or warps, in whose groups it is and which have not waited for it: it stays for them.
+    waiters: usize,
 }
 
 impl Operation {
@@ -87,7 +88,7 @@ impl Operation {
         known: Arc<VectorClock>,
     ) -> Self {
         let reads = copy_agent(thread);
-        Self { reads, epoch, pc, issued, generic: true, known, grouped: false }
+        Self { reads, epoch, pc, issued, generic: true, known, waiters: 0 }
     }
 
     /// The agent of its reads, or of its writes, and their epoch.
@@ -172,7 +173,7 @@ impl Operations {
         let (slot, epoch) = ((*count % MOST) as u32, (*count / MOST) as u32 + 1);
         *count += 1;
         let reads = Thread { cta: cta | AGENTS, index: 2 * slot };
-        let operation = Operation { reads, epoch, pc, issued, generic, known, grouped: false };
+        let operation = Operation { reads, epoch, pc, issued, generic, known, waiters: 0 };
         for writes in [false, true] {
             self.agents.insert(operation.agent(writes).0, agent);
         }
@@ -220,7 +221,7 @@ impl Operations {
     pub(super) fn enter(&mut self, by: Thread, groups: AsyncGroups, number: u64) {
         self.groups.entry((by, groups)).or_default().open.push(number);
         if let Some(operation) = self.all.get_mut(&number) {
-            operation.grouped = true;
+            operation.waiters += 1;
         }
     }
 
@@ -266,7 +267,11 @@ impl Operations {
         }
         if !only_reads {
             for number in groups.committed.drain(..count).flatten() {
-                self.all.remove(&number);
+                let Entry::Occupied(mut operation) = self.all.entry(number) else { continue };
+                operation.get_mut().waiters -= 1;
+                if operation.get().waiters == 0 {
+                    operation.remove();
+                }
             }
         }
         groups.done = seen.clone();
@@ -275,7 +280,7 @@ impl Operations {
 
     /// Drops an operation that has completed at its barriers.
     pub(super) fn complete(&mut self, number: u64) {
-        if self.all.get(&number).is_some_and(|operation| !operation.grouped) {
+        if self.all.get(&number).is_some_and(|operation| operation.waiters == 0) {
             self.all.remove(&number);
         }
     }
