@@ -1,19 +1,19 @@
 //! Instructions on more than one value per lane: matrices of a whole warp, and copies from global
 //! to shared memory.
 //!
-//! Products are computed by [`crate::matrix`] where it has them; all other results by the exact
-//! engine's functions ([`vm::Matrix`]). A matrix instruction that lacks a lane of its warp and an
-//! access that is not allowed are declined.
+//! Products are computed by [`products`] on the rows of registers where it has them; all other
+//! results by the exact engine's functions ([`vm::Matrix`]). A matrix instruction that lacks a lane
+//! of its warp and an access that is not allowed are declined.
 
 use crate::Declined;
 use crate::code::{Bulk, Copy, Direct, Dst, Memory, Src};
-use crate::level::{Level, wide};
 use crate::machine::Machine;
-use crate::matrix::{Multiply, RESULTS};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
 use ir::mods::Space;
+use products::{Level, Multiply, RESULTS, wide};
 use simt::Pc;
+use simt::matrix::MatrixSums;
 use simt::memory::{AccessKind, Addr};
 use simt::observe::{Access, GroupId};
 use smallvec::SmallVec;
@@ -33,7 +33,7 @@ impl Machine<'_> {
             return Err(Declined::Running("a matrix instruction without all lanes of its warp"));
         }
         let wrong = |lane| op.what.misuse(lane, |k| warp.lane(op.src[k], lane)).is_some();
-        let sparse = matches!(op.what, vm::Matrix::Multiply(product) if product.sparse.is_some());
+        let sparse = matches!(op.what, vm::Matrix::Multiply(of) if of.product().sparse.is_some());
         if sparse && (0..LANES).any(wrong) {
             return Err(Declined::Running("undefined metadata of a sparse matrix"));
         }
@@ -41,12 +41,12 @@ impl Machine<'_> {
             detail.counts.collectives += 1;
         }
         self.stats.member_collectives += 1;
-        let level = self.context.level;
+        let how = (self.context.level, self.context.matrix_sums);
         let results = match (&op.direct, &op.memory) {
-            (Some(Direct::Multiply(product)), _) if warp.product(level, product, op) => {
+            (Some(Direct::Multiply(product)), _) if warp.product(how, product, op) => {
                 return Ok(());
             }
-            (_, None) => op.what.computed(&registers(warp, &op.src)),
+            (_, None) => op.what.computed(how.1, &registers(warp, &op.src)),
             (direct, Some(memory)) => {
                 self.screen_other()?;
                 self.stats.memory_instructions += 1;
@@ -77,7 +77,8 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) fn product(&mut self, warp: &mut Warp, op: &Bulk) -> bool {
         let Some(Direct::Multiply(product)) = &op.direct else { return false };
-        if !op.only_computes() || !warp.product(self.context.level, product, op) {
+        let how = (self.context.level, self.context.matrix_sums);
+        if !op.only_computes() || !warp.product(how, product, op) {
             return false;
         }
         if let Some(detail) = &mut self.detail {
@@ -244,24 +245,29 @@ type Rows<'r, T> = SmallVec<[&'r [T; LANES]; 24]>;
 impl Warp {
     /// Executes a product. Returns `false`, having written nothing, if only the model can multiply
     /// these numbers.
-    fn product(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
+    fn product(&mut self, how: (Level, MatrixSums), multiply: &Multiply, op: &Bulk) -> bool {
         // Rows are copied as vectors.
         wide(
             #[inline(always)]
             || match op.dst.len() {
                 _ if multiply.is_wide() => {
-                    self.multiply_wide(level, multiply, op);
+                    self.multiply_wide(how.0, multiply, op);
                     true
                 }
-                ..=4 => self.multiply::<4>(level, multiply, op),
-                _ => self.multiply::<RESULTS>(level, multiply, op),
+                ..=4 => self.multiply::<4>(how, multiply, op),
+                _ => self.multiply::<RESULTS>(how, multiply, op),
             },
         )
     }
 
     /// Executes a product of words, with at most so many results.
     #[inline(always)]
-    fn multiply<const R: usize>(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
+    fn multiply<const R: usize>(
+        &mut self,
+        (level, rule): (Level, MatrixSums),
+        multiply: &Multiply,
+        op: &Bulk,
+    ) -> bool {
         let is_row = |src: &&Src| matches!(src, Src::Narrow(_));
         let mut room = Vec::new();
         if !op.src.iter().all(|src| is_row(&src)) {
@@ -277,7 +283,7 @@ impl Warp {
             };
         }
         let mut results = Aligned([[0; LANES]; R]);
-        let done = multiply.narrow(level, rows, &mut results.0).is_some();
+        let done = multiply.narrow(level, rule, rows, &mut results.0).is_some();
         for (&dst, row) in op.dst.iter().zip(&results.0).filter(|_| done) {
             match dst {
                 Dst::Narrow(i) => self.narrow[i as usize].0 = *row,

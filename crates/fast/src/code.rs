@@ -4,7 +4,7 @@
 //! scalar too; predicates are masks; all others are rows. A step says where its operands are and
 //! whether its result must leave lanes that are off alone.
 
-use crate::matrix::{Lines, Multiply};
+use crate::lines::Lines;
 use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use compute::Computation;
 use flow::analysis::{Facts, Web};
@@ -12,6 +12,7 @@ use flow::footprint::Footprints;
 use ir::Sreg;
 use ir::Ty;
 use ir::mods::{AtomOp, Barrier, BoolOp, Order, Scope, Space};
+use products::Multiply;
 use simt::observe::AccessKind;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -384,7 +385,7 @@ impl Bulk {
     /// Returns whether no value of an operand makes the step fault, access memory, or end
     /// otherwise than with results.
     pub(crate) fn only_computes(&self) -> bool {
-        let sparse = matches!(self.what, vm::Matrix::Multiply(product) if product.sparse.is_some());
+        let sparse = matches!(self.what, vm::Matrix::Multiply(of) if of.product().sparse.is_some());
         self.memory.is_none() && !sparse
     }
 }
@@ -405,7 +406,7 @@ impl Direct {
     pub(crate) fn new(what: vm::Matrix) -> Option<Self> {
         use vm::Matrix::{LoadFragment, LoadTiles, Multiply as Product, StoreFragment, StoreTiles};
         match what {
-            Product(product) => Multiply::new(product).map(Self::Multiply),
+            Product(multiply) => multiply.is_direct().then_some(Self::Multiply(multiply)),
             LoadTiles(_, transposed) | StoreTiles(_, transposed) => Some(Self::Tiles(transposed)),
             LoadFragment(fragment, columns) | StoreFragment(fragment, columns) => {
                 Lines::new(fragment, columns).map(Self::Lines)

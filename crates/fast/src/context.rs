@@ -1,10 +1,11 @@
 //! The parameters of a launch, constant while it runs.
 
 use crate::code::Code;
-use crate::level::Level;
 use crate::row::{LANES, Narrow, Wide, lanes};
 use converge::mechanism::Order;
 use ir::Sreg;
+use products::Level;
+use simt::matrix::MatrixSums;
 use std::ops::Range;
 use vm::{Counts, Setup, SharedLayout, WARP_SIZE};
 
@@ -20,6 +21,8 @@ pub(crate) struct Context<'c> {
     pub(crate) code: &'c Code,
     /// The vector instructions of the interpreter.
     pub(crate) level: Level,
+    /// How the products of matrices of floats are added.
+    pub(crate) matrix_sums: MatrixSums,
     pub(crate) params: Vec<u8>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -45,6 +48,7 @@ impl<'c> Context<'c> {
         Self {
             code,
             level,
+            matrix_sums: setup.matrix_sums,
             params: setup.params.clone(),
             grid: setup.grid,
             block: setup.block,

@@ -5,8 +5,8 @@
 
 use crate::Declined;
 use crate::code::{Bulk, Dst, Memory, Src};
+use crate::lines::{Lines, MOST_BYTES, register_of_rows, rows_of_register};
 use crate::machine::Machine;
-use crate::matrix::{Lines, MOST_BYTES, register_of_rows, rows_of_register};
 use crate::memory::Location;
 use crate::row::LANES;
 use crate::warp::Warp;

@@ -1,4 +1,4 @@
-//! The vector instructions that a launch uses, chosen when it begins.
+//! The interpreter at a level of vector instructions, chosen when a launch begins.
 //!
 //! The interpreter is one function, compiled for the portable level and for AVX2; the compiler
 //! vectorizes its loops over lanes with the instructions of the level. With AVX-512 they were at
@@ -11,88 +11,7 @@
 
 use crate::Declined;
 use crate::machine::{Flow, Machine};
-use std::fmt;
-use std::sync::OnceLock;
-
-/// A set of vector instructions of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// The baseline of the host's architecture.
-    Portable,
-    /// x86-64 with AVX2 and FMA.
-    Avx2,
-    /// x86-64 with AVX-512 (F, BW, CD, DQ, VL), as all but the first such hosts have it.
-    Avx512,
-}
-
-impl Level {
-    /// Returns the best level of this host.
-    #[must_use]
-    pub fn best() -> Self {
-        static BEST: OnceLock<Level> = OnceLock::new();
-        let find = || [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available());
-        *BEST.get_or_init(|| find().unwrap_or(Self::Portable))
-    }
-
-    /// Returns this level, or the best one of this host if that is lower.
-    #[must_use]
-    pub fn or_less(self) -> Self {
-        self.min(Self::best())
-    }
-
-    /// Returns the level of the interpreter where this one is asked for: AVX2 at most.
-    #[must_use]
-    pub fn interpreter(self) -> Self {
-        self.min(Self::Avx2)
-    }
-
-    /// Parses the name of a level as users write it: `portable`, `avx2`, `avx512`.
-    #[must_use]
-    pub fn find(name: &str) -> Option<Self> {
-        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().find(|l| l.name() == name)
-    }
-
-    /// Returns the name as users write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Portable => "portable",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-        }
-    }
-
-    /// Checks whether this host has the instructions.
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        match self {
-            Self::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => {
-                Self::Avx2.is_available()
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512cd")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Portable => "portable",
-            Self::Avx2 => "AVX2",
-            Self::Avx512 => "AVX-512",
-        })
-    }
-}
+use products::Level;
 
 /// Advances a machine at the interpreter's level for `level`, or at a lower one if the host does
 /// not have it.
@@ -115,80 +34,4 @@ pub(crate) fn advance(
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 fn avx2(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
     machine.advance(issues)
-}
-
-/// Calls `f`, compiled for the best level of this host as far as `f` and its callees are
-/// `inline(always)`.
-pub fn wide<R>(f: impl FnOnce() -> R) -> R {
-    at(Level::best(), f)
-}
-
-/// Calls `f`, compiled for a level, or for a lower one if the host does not have it, as far as `f`
-/// and its callees are `inline(always)`.
-#[inline]
-pub(crate) fn at<R>(level: Level, f: impl FnOnce() -> R) -> R {
-    match level.or_less() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => {
-            // SAFETY: the host has been found to have the instructions.
-            unsafe { wide_avx512(f) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => {
-            // SAFETY: the host has been found to have the instructions.
-            unsafe { wide_avx2(f) }
-        }
-        _ => f(),
-    }
-}
-
-/// Calls `f`, compiled for a level below AVX-512, or for a lower one if the host does not have it,
-/// as far as `f` and its callees are `inline(always)`.
-#[inline]
-pub(crate) fn below_avx512<R>(level: Level, f: impl FnOnce() -> R) -> R {
-    match level.interpreter().or_less() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => {
-            // SAFETY: the host has been found to have the instructions.
-            unsafe { wide_avx2(f) }
-        }
-        _ => f(),
-    }
-}
-
-/// Proof that the host has AVX-512.
-#[derive(Clone, Copy)]
-pub(crate) struct Avx512(());
-
-impl Avx512 {
-    /// Returns `None` if a level is another one, or the host does not have it.
-    #[inline]
-    pub(crate) fn of(level: Level) -> Option<Self> {
-        (level == Level::Avx512 && Level::best() == level).then_some(Self(()))
-    }
-
-    /// Calls `f`, compiled for this level alone, as far as `f` and its callees are
-    /// `inline(always)`.
-    #[inline]
-    pub(crate) fn call<R>(self, f: impl FnOnce() -> R) -> R {
-        #[cfg(target_arch = "x86_64")]
-        {
-            // SAFETY: the host has been found to have the instructions.
-            unsafe { wide_avx512(f) }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        f()
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn wide_avx512<R>(f: impl FnOnce() -> R) -> R {
-    f()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn wide_avx2<R>(f: impl FnOnce() -> R) -> R {
-    f()
 }

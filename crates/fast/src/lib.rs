@@ -30,9 +30,9 @@ mod ends;
 mod fragments;
 mod inline;
 mod level;
+mod lines;
 mod loop_depths;
 mod machine;
-pub mod matrix;
 mod memory;
 mod operands;
 pub mod ops;
@@ -55,7 +55,7 @@ pub use accesses::{AccessSink, ForkedSink, StridedAccess, WarpAccess, WarpAccess
 pub use converge::mechanism::Order;
 pub use decode::decline_reason;
 pub use detail::Detail;
-pub use level::{Level, wide};
+pub use products::{Level, wide};
 pub use screen::{Screen, ScreenedAccess, ScreenedLaunch};
 pub use sync::BARRIERS;
 pub use tier::{

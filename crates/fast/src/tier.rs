@@ -9,12 +9,12 @@
 
 use crate::Declined;
 use crate::code::{Code, Kind, Memory, Src};
-use crate::level::wide;
 use crate::machine::Machine;
 use crate::row::lanes;
 use crate::step::StepOutcome;
 use crate::warp::Warp;
 use ir::mods::Space;
+use products::wide;
 use simt::observe::AccessKind;
 use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;

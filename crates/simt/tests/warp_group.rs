@@ -2,7 +2,7 @@
 //! against the canonical layouts as CUTLASS writes them: shapes and strides of 16-byte units, then
 //! `Swizzle<B, 4, 3>` of the address.
 
-use simt::matrix::{Descriptor, Element, GroupProduct, Major, Role, THREADS};
+use simt::matrix::{Descriptor, Element, GroupProduct, Major, MatrixSums, Role, THREADS};
 
 /// A generator of numbers.
 struct Random(u64);
@@ -207,7 +207,7 @@ fn check(product: &GroupProduct, [left, right]: [Layout; 2], random: &mut Random
     let codes = [0x4444_4444u64, 0x9999_9999, 0xeeee_eeee, 0xdddd_dddd];
     let word = |warp: usize, lane: usize| codes[(warp + lane) % 4];
     let words = |warp| (std::array::from_fn(|lane| tf32(word(warp, lane), a_element)), 0);
-    let found = product.multiply(factors, &addend, words);
+    let found = product.multiply(MatrixSums::Device, factors, &addend, words);
     for row in 0..64 {
         let chosen = match product.metadata() {
             Some(metadata) => metadata.row(&words(row / 16).0, 0, row % 16),
@@ -360,5 +360,28 @@ fn units_of_a_matrix_are_distinct() {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), 64 * 2);
+    }
+}
+
+/// The end of a matrix is a multiple of 128 behind all of its units, and not far behind.
+#[test]
+fn no_unit_lies_behind_the_end() {
+    let mut random = Random(7);
+    for product in products() {
+        for role in [Role::A, Role::B] {
+            for layout in LAYOUTS {
+                let product = GroupProduct { major: [layout.major; 2], ..product };
+                if layout.major == Major::Across && product.elements[1].bits() != 16 {
+                    continue;
+                }
+                let (leading, stride) = (random.next() % 64, random.next() % 64);
+                let descriptor = layout.descriptor(16 * (random.next() % 64), (leading, stride));
+                let descriptor = Descriptor::parse(descriptor).expect("it is right");
+                let last = product.places(&descriptor, role).max().expect("a unit") + 16;
+                let end = product.end(&descriptor, role);
+                assert!(end.is_multiple_of(128) && last <= end, "{product:?} {descriptor:?}");
+                assert!(end <= last + 256 || leading * 16 < 128, "{end} {last} {descriptor:?}");
+            }
+        }
     }
 }

@@ -12,8 +12,8 @@ use ir::mods::{
 };
 use ir::module::MaskTest;
 use ir::{LocId, Op, Origin, Sreg, Ty};
+use products::GroupMultiply;
 use simt::Pc;
-use simt::matrix::GroupProduct;
 use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use simt::observe::AsyncGroups;
@@ -318,7 +318,7 @@ pub enum WarpGroupOp {
     /// Multiplies; sources are the predicate, descriptors, then registers.
     Multiply {
         /// What is computed.
-        product: GroupProduct,
+        multiply: GroupMultiply,
         /// Whether the left factor is in registers.
         registers: bool,
     },

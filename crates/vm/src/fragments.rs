@@ -189,7 +189,7 @@ pub(crate) fn finish<const N: usize>(
     let CollectiveKind::Matrix(matrix) = op.kind else { return };
     let first = warp as usize * LANES;
     let results = match op.mem.as_deref() {
-        None => matrix.computed(&registers(state, slot, first, &op.src)),
+        None => matrix.computed(state.info.matrix_sums, &registers(state, slot, first, &op.src)),
         Some(mem) if matrix.stores() => {
             store(state, slot, first, matrix, op, mem);
             return;

@@ -11,6 +11,7 @@ use ir::device::{Capability, Device};
 pub use ir::device::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
 use ir::mods::Space;
 use ir::module::Signature;
+use simt::matrix::MatrixSums;
 use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Permission, Request};
 use std::sync::Arc;
 use thiserror::Error;
@@ -47,6 +48,8 @@ pub struct Launch<const N: usize> {
     pub cluster: Option<[u32; 3]>,
     /// When the steps of asynchronous operations are done; none: early.
     pub asynchrony: Option<Asynchrony>,
+    /// How the products of matrices of floats are added.
+    pub matrix_sums: MatrixSums,
     /// The parameter block, in the layout of the kernel's parameters.
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
@@ -150,6 +153,7 @@ impl<const N: usize> Launch<N> {
             block: [1; 3],
             cluster: None,
             asynchrony: None,
+            matrix_sums: MatrixSums::default(),
             params: Vec::new(),
             dynamic_shared: 0,
             device: None,
@@ -441,6 +445,7 @@ pub(crate) fn begin<const N: usize>(
         warp: launch.warp,
         clusters,
         asynchrony: launch.asynchrony.unwrap_or_default(),
+        matrix_sums: launch.matrix_sums,
         total: launch.grid.iter().map(|&g| u64::from(g)).product(),
         shared,
         shared_names: names,

@@ -81,6 +81,7 @@ pub use schedule::{
 };
 pub use shared::SharedLayout;
 pub use simt::counts::Counts;
+pub use simt::matrix::{MatrixSums, NotMatrixSums};
 pub use state::{Setup, State};
 pub use tensor::TensorMisuse;
 pub use texture::TextureMisuse;

@@ -2,16 +2,17 @@
 //!
 //! [`Matrix`] describes an instruction without a state: which pieces of memory each lane accesses,
 //! which registers they become, and what is multiplied. [`simt::matrix`] defines the positions of
-//! elements.
+//! elements; [`products`] multiplies.
 
-use simt::matrix::{Fragment, LANES, Misuse, Product, tile_place};
+use products::{Level, Multiply};
+use simt::matrix::{Fragment, LANES, MatrixSums, Misuse, tile_place};
 use smallvec::SmallVec;
 
 /// An operation on matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matrix {
     /// Multiplies.
-    Multiply(Product),
+    Multiply(Multiply),
     /// Transposes an 8 by 8 matrix of 16-bit elements.
     Transpose,
     /// Loads a number of 8 by 8 matrices of 16-bit elements, perhaps transposed.
@@ -182,6 +183,7 @@ impl Matrix {
     #[must_use]
     pub fn misuse(self, lane: usize, operand: impl Fn(usize) -> u64) -> Option<(u32, Misuse)> {
         let Self::Multiply(product) = self else { return None };
+        let product = product.product();
         let metadata = product.metadata()?;
         let at = product.registers();
         if !metadata.is_read(lane, operand(at + 1)) {
@@ -191,11 +193,12 @@ impl Matrix {
         metadata.misuse(word).map(|misuse| (word, misuse))
     }
 
-    /// Returns the results of an operation without memory accesses.
+    /// Returns the results of an operation without memory accesses; products of floats are added by
+    /// a rule.
     #[must_use]
-    pub fn computed(self, operands: &[[u64; LANES]]) -> Registers {
+    pub fn computed(self, rule: MatrixSums, operands: &[[u64; LANES]]) -> Registers {
         match self {
-            Self::Multiply(product) => product.multiply(operands),
+            Self::Multiply(multiply) => multiply.multiply(Level::best(), rule, operands),
             Self::Transpose => {
                 let mut out = [0; LANES];
                 for (lane, value) in out.iter_mut().enumerate() {

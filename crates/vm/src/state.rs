@@ -23,6 +23,7 @@ use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
 use simt::counts::Counts;
+use simt::matrix::MatrixSums;
 use simt::memory::{Block, MemoryMap, Symbol};
 use simt::observe::AsyncGroups;
 use simt::{GroupId, LaneMask, Pc};
@@ -61,6 +62,7 @@ pub(crate) struct LaunchInfo<const N: usize> {
     /// Whether the launch goes on from refused accesses.
     pub(crate) tolerant: bool,
     pub(crate) asynchrony: Asynchrony,
+    pub(crate) matrix_sums: MatrixSums,
 }
 
 /// The state of a launch.
@@ -262,6 +264,8 @@ pub struct Setup<'s> {
     pub first_path: bool,
     /// Whether a warp's arrival at a barrier stands for all of its threads.
     pub warp_barriers: bool,
+    /// How the products of matrices of floats are added.
+    pub matrix_sums: MatrixSums,
     /// Issues after which a CTA is assumed to hang.
     pub limit: u64,
     /// Statistics of the CTAs that another engine has run before; see [`State::skip`].
@@ -295,6 +299,7 @@ impl<const N: usize> State<N> {
             knobs: info.knobs,
             first_path: self.policy == Policy::First,
             warp_barriers: info.warp_barriers,
+            matrix_sums: info.matrix_sums,
             limit: info.limit,
             done: if self.filled { Counts::default() } else { self.stats },
             stack_limit: info.stack_limit,

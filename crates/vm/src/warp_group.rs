@@ -11,20 +11,22 @@
 //!
 //! Source: PTX ISA 9.1, "Asynchronous warpgroup level matrix instructions".
 
-use crate::access::{check_place, generic_address, read};
+use crate::access::{check_place, generic_address};
 use crate::announce::lanes_of_warp;
 use crate::cause::Cause;
 use crate::code::{CollectiveOp, Src, WarpGroupOp};
 use crate::control::{fail, value};
 use crate::engine::{Failure, Now, Outcome, Release};
-use crate::state::{Cta, Parked, State, Waiting};
+use crate::state::{Cta, LaunchInfo, Parked, State, Waiting};
 use ir::mods::Space;
+use products::{Factors, GroupMultiply, Level, Tile};
 use simt::matrix::{Descriptor, GroupProduct, LANES, Role, THREADS, WARPS};
-use simt::memory::{AccessKind, Width};
+use simt::memory::AccessKind;
 use simt::observe::{AsyncEvent, AsyncGroups};
 use simt::{LaneMask, Pc};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Bytes that a product reads together.
 const UNIT: u64 = 16;
@@ -123,7 +125,8 @@ pub(crate) fn arrive<const N: usize>(
     op: &CollectiveOp,
 ) -> Result<(), Failure<N>> {
     // A warp that has its results may end before others form their group of products.
-    let WarpGroupOp::Multiply { product, registers } = kind else { return Ok(()) };
+    let WarpGroupOp::Multiply { multiply, registers } = kind else { return Ok(()) };
+    let product = multiply.product();
     let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
     let mut warps: SmallVec<[usize; 2]> = SmallVec::new();
     for lane in now.on {
@@ -141,8 +144,8 @@ pub(crate) fn arrive<const N: usize>(
         if missing != 0 {
             return Err(fail(Cause::PartialWarpGroup { missing }, lanes));
         }
-        if let Some(sources) = sources(op, &product, registers) {
-            check(state, now, (cta, warp, lanes), &product, &sources)?;
+        if let Some(sources) = sources(op, product, registers) {
+            check(state, now, (cta, warp, lanes), product, &sources)?;
         }
     }
     Ok(())
@@ -182,6 +185,10 @@ fn check<const N: usize>(
     for (&bits, &role) in named.iter().zip(roles) {
         let descriptor = Descriptor::parse(bits)
             .map_err(|misuse| fail(Cause::MatrixDescriptor { bits, misuse }, lanes))?;
+        let end = u64::from(product.end(&descriptor, role));
+        if state.info.shared.guards == 0 && end <= cta.shared.len() {
+            continue;
+        }
         for offset in product.places(&descriptor, role) {
             let at = cta.place.base() + u64::from(offset);
             let place = (Space::Shared, generic_address(Space::Shared, at), false);
@@ -224,7 +231,7 @@ pub(crate) fn issued<const N: usize>(
     let (group, warp) = (warp as usize / WARPS, warp as usize % WARPS);
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
-    let (product, registers) = match kind {
+    let (multiply, registers) = match kind {
         WarpGroupOp::Fence => {
             announce(state, (slot, group, warp), pc, AsyncEvent::RegisterFence);
             return;
@@ -235,9 +242,9 @@ pub(crate) fn issued<const N: usize>(
             announce(state, (slot, group, warp), pc, event);
             return;
         }
-        WarpGroupOp::Multiply { product, registers } => (product, registers),
+        WarpGroupOp::Multiply { multiply, registers } => (multiply, registers),
     };
-    let Some(sources) = sources(op, &product, registers) else { return };
+    let Some(sources) = sources(op, multiply.product(), registers) else { return };
     let first = group * THREADS + warp * LANES;
     let of =
         |src: Src, thread: usize| value(cta, thread / info.width as usize, &info.vars, src, thread);
@@ -264,8 +271,8 @@ pub(crate) fn issued<const N: usize>(
     announce(state, (slot, group, warp), pc, event);
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     if complete && let Some(pending) = cta.warp_groups[group].pending.pop_front() {
-        announce_reads(state, (slot, group, warp), &product, &sources, &pending);
-        multiply(state, (slot, group), &product, (op, &sources), &pending);
+        announce_reads(state, (slot, group, warp), multiply.product(), &sources, &pending);
+        multiply_whole(state, (slot, group), &multiply, (op, &sources), &pending);
         if let Some(cta) = state.resident[slot].as_deref_mut() {
             cta.warp_groups[group].warps.iter_mut().for_each(Issued::finish_one);
         }
@@ -325,59 +332,119 @@ pub(crate) fn waited(most: u32) -> AsyncEvent {
 }
 
 /// Computes a product.
-fn multiply<const N: usize>(
+fn multiply_whole<const N: usize>(
     state: &mut State<N>,
     (slot, group): (usize, usize),
-    product: &GroupProduct,
+    multiply: &GroupMultiply,
     (op, sources): (&CollectiveOp, &Sources<'_>),
     pending: &Pending,
 ) {
     let info = std::sync::Arc::clone(&state.info);
-    let first = group * THREADS;
-    let Some(cta) = state.resident[slot].as_deref() else { return };
-    let threads = cta.parked.len();
-    let at =
-        |row: u32, thread: usize| (pending.base[thread] + row) as usize * threads + first + thread;
-    let of = |src: Src, thread: usize| match src {
-        Src::Row(row) => cta.file[at(row, thread)],
-        _ => value(cta, (first + thread) / info.width as usize, &info.vars, src, first + thread),
-    };
-    let unit = |offset: u32| {
-        let word = |offset: u32| {
-            let at = generic_address(Space::Shared, cta.place.base() + u64::from(offset));
-            u128::from(read(state, slot, first, (Space::Shared, at), Width::B8))
-        };
-        word(offset) | word(offset + 8) << 64
-    };
-    // Checked when warps arrived.
-    let mut descriptors = pending.descriptors.iter().filter_map(|&d| Descriptor::parse(d).ok());
-    let left = match sources.left {
-        [] => descriptors.next().map(|a| product.read_a(&a, unit)),
-        registers => Some(product.gather_a(|thread, index| of(registers[index], thread))),
-    };
-    let right = descriptors.next().map(|b| product.read_b(&b, unit));
-    let (Some(left), Some(right)) = (left, right) else { return };
-    let adds = |thread: usize| pending.adds[thread / LANES] >> (thread % LANES) & 1 != 0;
-    let sum = |thread, index| if adds(thread) { of(sources.sums[index], thread) } else { 0 };
-    let addend = product.gather_sums(sum);
-    let metadata = |warp: usize| match *sources.metadata {
-        [word, selector] => {
-            let lane = |lane| of(word, warp * LANES + lane);
-            (std::array::from_fn(lane), of(selector, warp * LANES))
-        }
-        _ => ([0; LANES], 0),
-    };
-    let results = product.multiply((left, right), &addend, metadata);
-    let results = product.scatter_sums(&results);
-    let places: Vec<usize> = op
-        .dst
-        .iter()
-        .flat_map(|&row| (0..THREADS).map(move |t| (row, t)))
-        .map(|(r, t)| at(r, t))
-        .collect();
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
-    for (at, value) in places.into_iter().zip(results) {
-        cta.file[at] = value;
+    let registers = Registers { first: group * THREADS, info: &info, pending };
+    let Some(factors) = factors(cta, multiply, sources, &registers) else { return };
+    let mut sums = Vec::with_capacity(WARPS * sources.sums.len());
+    for warp in 0..WARPS {
+        let adds = pending.adds[warp];
+        sums.extend(sources.sums.iter().map(|&src| match adds {
+            0 => [0; LANES],
+            _ => registers.read(cta, src, warp, adds),
+        }));
+    }
+    multiply.multiply(Level::best(), info.matrix_sums, factors, &mut sums);
+    for (warp, sums) in sums.chunks(op.dst.len().max(1)).enumerate() {
+        for (&row, values) in op.dst.iter().zip(sums) {
+            registers.write(cta, row, warp, values);
+        }
+    }
+}
+
+/// The factors of a product, whose operands have been checked when warps arrived.
+fn factors<const N: usize>(
+    cta: &Cta<N>,
+    multiply: &GroupMultiply,
+    sources: &Sources<'_>,
+    registers: &Registers<'_, N>,
+) -> Option<Factors> {
+    let descriptors = &registers.pending.descriptors;
+    let mut parsed = descriptors.iter().filter_map(|&bits| Descriptor::parse(bits).ok());
+    let unit = |offset: u32| cta.shared.load_u128(offset.into()).unwrap_or(0);
+    let of = |src, warp| registers.read(cta, src, warp, u32::MAX);
+    let left = match sources.left {
+        [] => multiply.read(&parsed.next()?, Role::A, unit),
+        left => multiply.of_registers(|warp, index| of(left[index], warp)),
+    };
+    let right = multiply.read(&parsed.next()?, Role::B, unit);
+    let metadata = match *sources.metadata {
+        [word, selector] => Some(std::array::from_fn(|warp| [of(word, warp), of(selector, warp)])),
+        _ => None,
+    };
+    Some(Factors::new(left, right, metadata))
+}
+
+/// The registers of the threads of a warp group, as they were when these issued a product.
+struct Registers<'p, const N: usize> {
+    /// The first thread.
+    first: usize,
+    info: &'p LaunchInfo<N>,
+    pending: &'p Pending,
+}
+
+impl<const N: usize> Registers<'_, N> {
+    /// The place of a register of a warp's lanes, one after another, if their frames begin at one
+    /// row.
+    fn row(&self, cta: &Cta<N>, row: u32, warp: usize) -> Option<Range<usize>> {
+        let base = &self.pending.base[warp * LANES..][..LANES];
+        let same = base.iter().all(|&row| row == base[0]);
+        let at = (base[0] + row) as usize * cta.parked.len() + self.first + warp * LANES;
+        same.then_some(at..at + LANES)
+    }
+
+    /// A register of a lane.
+    fn at(&self, cta: &Cta<N>, row: u32, thread: usize) -> usize {
+        (self.pending.base[thread] + row) as usize * cta.parked.len() + self.first + thread
+    }
+
+    /// Words of a warp's lanes; zeros where `lanes` has none.
+    fn read(&self, cta: &Cta<N>, src: Src, warp: usize, lanes: u32) -> Tile {
+        if let (Src::Row(row), u32::MAX) = (src, lanes)
+            && let Some(range) = self.row(cta, row, warp)
+            && let Some(values) = cta.file.get(range)
+        {
+            let mut out = [0; LANES];
+            for (to, &value) in out.iter_mut().zip(values) {
+                *to = value as u32;
+            }
+            return out;
+        }
+        std::array::from_fn(|lane| {
+            let thread = warp * LANES + lane;
+            let value = match src {
+                _ if lanes >> lane & 1 == 0 => 0,
+                Src::Row(row) => cta.file[self.at(cta, row, thread)],
+                _ => {
+                    let thread = self.first + thread;
+                    value(cta, thread / self.info.width as usize, &self.info.vars, src, thread)
+                }
+            };
+            value as u32
+        })
+    }
+
+    /// Writes words of a warp's lanes.
+    fn write(&self, cta: &mut Cta<N>, row: u32, warp: usize, values: &Tile) {
+        if let Some(range) = self.row(cta, row, warp)
+            && let Some(file) = cta.file.get_mut(range)
+        {
+            for (to, &value) in file.iter_mut().zip(values) {
+                *to = value.into();
+            }
+            return;
+        }
+        for (lane, &value) in values.iter().enumerate() {
+            let at = self.at(cta, row, warp * LANES + lane);
+            cta.file[at] = value.into();
+        }
     }
 }
 

@@ -7,6 +7,5 @@ mod calls;
 mod differential;
 mod ends;
 mod limits;
-mod matrix;
 mod threads;
 mod windows;

@@ -140,12 +140,32 @@ impl Descriptor {
     #[must_use]
     pub const fn across(&self, depth: u32, byte: u32) -> u32 {
         let width = self.swizzle.bytes();
-        let (next_line, next_depths) = match self.swizzle {
-            Swizzle::None => (self.stride, self.leading),
-            _ => (self.leading, self.stride),
-        };
+        let (next_line, next_depths) = self.strides_across();
         let offset =
             depth % 8 * width + depth / 8 * next_depths + byte / width * next_line + byte % width;
         self.swizzle.place(self.start + offset, self.base)
+    }
+
+    /// Of matrices that are stored across: bytes from a line to the next one across, and from eight
+    /// depths to the next.
+    const fn strides_across(&self) -> (u32, u32) {
+        match self.swizzle {
+            Swizzle::None => (self.stride, self.leading),
+            _ => (self.leading, self.stride),
+        }
+    }
+
+    /// A multiple of 128 that no byte reaches of a matrix of so many lines, eight or more, of so
+    /// many bytes: lines of rows or columns, or of depths.
+    #[must_use]
+    pub const fn end(&self, major: Major, lines: u32, bytes: u32) -> u32 {
+        let width = self.swizzle.bytes();
+        let (along, across) = match major {
+            Major::Depth => (self.leading, self.stride),
+            Major::Across => self.strides_across(),
+        };
+        let last = self.start + (lines - 1) / 8 * across + (bytes - 1) / width * along;
+        // A swizzle exchanges units within 128 bytes.
+        (last + 8 * width).next_multiple_of(128)
     }
 }

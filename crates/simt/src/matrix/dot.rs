@@ -19,7 +19,8 @@
 //! 13 for 8-bit formats, of which single precision keeps 13. Of `wgmma` they are those of 9.0: all
 //! products of 32 bytes of depth are one block, with 25 fraction bits, and 13 of 8-bit formats.
 
-use super::Element;
+use super::exact::{chain, exact};
+use super::{Element, MatrixSums};
 
 /// A binary floating-point format of up to 32 bits.
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ const fn layout(element: Element) -> Layout {
 const ZERO: i32 = -126;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     Finite,
     Infinite,
     Nan,
@@ -83,11 +84,13 @@ fn decode(bits: u32, element: Element) -> Number {
 
 /// Lines of numbers: rows of A, or columns of B.
 pub(super) struct Lines {
-    significands: Vec<i32>,
-    exponents: Vec<i32>,
+    pub(super) significands: Vec<i32>,
+    pub(super) exponents: Vec<i32>,
     classes: Vec<Class>,
+    /// Whether some are not finite.
     special: bool,
-    fraction: u32,
+    /// Fraction bits of significands.
+    pub(super) fraction: u32,
 }
 
 impl Lines {
@@ -109,12 +112,22 @@ impl Lines {
         }
         this
     }
+
+    /// A number, if it is not finite.
+    pub(super) fn special(&self, at: usize) -> Option<Exception> {
+        match self.classes[at] {
+            Class::Finite => None,
+            Class::Infinite => Some(Exception::Infinite(self.significands[at] < 0)),
+            Class::Nan => Some(Exception::Nan),
+        }
+    }
 }
 
-/// The rules by which blocks of products are added.
+/// The rules by which products are added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sums {
-    /// Products that are added at once.
+    rule: MatrixSums,
+    /// Products that a device adds at once.
     block: usize,
     /// Fraction bits below the greatest exponent.
     fraction: u32,
@@ -126,26 +139,50 @@ pub(super) struct Sums {
 
 impl Sums {
     /// For factors of a format; `quads` for `m8n8k4`.
-    pub(super) fn new(factor: Element, result: Element, quads: bool) -> Self {
+    pub(super) fn new(rule: MatrixSums, factor: Element, result: Element, quads: bool) -> Self {
         let (block, fraction, kept) = match factor {
             Element::E4m3 | Element::E5m2 => (16, 13, 13),
             Element::Tf32 => (4, 24, 23),
             _ if quads => (4, 23, 23),
             _ => (8, 24, 23),
         };
-        Self { block, fraction, half: result == Element::F16, kept }
+        Self { rule, block, fraction, half: result == Element::F16, kept }
     }
 
     /// For factors of a format of a warp group's products.
-    pub(super) fn of_group(factor: Element, result: Element) -> Self {
+    pub(super) fn of_group(rule: MatrixSums, factor: Element, result: Element) -> Self {
         let narrow = matches!(factor, Element::E4m3 | Element::E5m2);
         let (fraction, kept) = if narrow { (13, 13) } else { (25, 23) };
-        Self { block: 256 / factor.bits(), fraction, half: result == Element::F16, kept }
+        let block = 256 / factor.bits();
+        Self { rule, block, fraction, half: result == Element::F16, kept }
     }
 
     /// A row of A times a column of B plus a number, as encodings. The lines are ranges of `k`
     /// numbers from `row` and `column` on; the addend is of half precision only if the result is.
     pub(super) fn dot(
+        self,
+        (a, row): (&Lines, usize),
+        (b, column): (&Lines, usize),
+        k: usize,
+        (addend, format): (u64, Element),
+    ) -> u64 {
+        let (left, right) = (row..row + k, column..column + k);
+        match self.rule {
+            MatrixSums::Device => self.blocks((a, row), (b, column), k, (addend, format)),
+            MatrixSums::Exact => {
+                let number = decode(addend as u32, format);
+                let exception = exception(a, left.clone(), b, right.clone(), number);
+                let addend = Lines::new(&[addend], format);
+                exact((a, left), (b, right), &addend, exception, self.half)
+            }
+            MatrixSums::F32 => {
+                chain((a, left), (b, right), &Lines::new(&[addend], format), self.half)
+            }
+        }
+    }
+
+    /// The sum of blocks as a device's units make them.
+    fn blocks(
         self,
         (a, row): (&Lines, usize),
         (b, column): (&Lines, usize),
@@ -163,21 +200,12 @@ impl Sums {
             let exception =
                 if special { exception(a, left.clone(), b, right.clone(), addend) } else { None };
             sum = match exception {
-                Some(exception) => self.exceptional(exception),
+                Some(exception) => exceptional(exception, self.half),
                 None => self.block_sum((a, left), (b, right), addend, layout(format).fraction),
             };
             format = result;
         }
         sum
-    }
-
-    fn exceptional(self, exception: Exception) -> u64 {
-        match (exception, self.half) {
-            (Exception::Nan, true) => 0x7fff,
-            (Exception::Nan, false) => 0x7fff_ffff,
-            (Exception::Infinite(negative), true) => 0x7c00 | u64::from(negative) << 15,
-            (Exception::Infinite(negative), false) => 0x7f80_0000 | u64::from(negative) << 31,
-        }
     }
 
     /// The sum of finite products and a finite addend.
@@ -209,6 +237,16 @@ impl Sums {
     }
 }
 
+/// The encoding of a result that is not finite.
+pub(super) fn exceptional(exception: Exception, half: bool) -> u64 {
+    match (exception, half) {
+        (Exception::Nan, true) => 0x7fff,
+        (Exception::Nan, false) => 0x7fff_ffff,
+        (Exception::Infinite(negative), true) => 0x7c00 | u64::from(negative) << 15,
+        (Exception::Infinite(negative), false) => 0x7f80_0000 | u64::from(negative) << 31,
+    }
+}
+
 /// Converts `sum * 2^unit` to single precision with `kept` fraction bits, cut toward zero.
 fn single(sum: i64, unit: i32, kept: u32) -> u64 {
     if sum == 0 {
@@ -232,19 +270,28 @@ fn single(sum: i64, unit: i32, kept: u32) -> u64 {
 
 /// `sum * 2^unit` in half precision, rounded to nearest, ties to even.
 fn half(sum: i64, unit: i32) -> u64 {
-    if sum == 0 {
+    match nearest(sum.unsigned_abs(), unit, true) {
+        0 => 0,
+        bits => bits | u64::from(sum < 0) << 15,
+    }
+}
+
+/// `magnitude * 2^unit` in half or single precision, rounded to nearest, ties to even. The
+/// magnitude is less than `2^63`.
+pub(super) fn nearest(magnitude: u64, unit: i32, half: bool) -> u64 {
+    if magnitude == 0 {
         return 0;
     }
-    let magnitude = sum.unsigned_abs();
+    let (least, greatest, fraction) = if half { (-14, 15, 10) } else { (-126, 127, 23) };
+    let infinite = ((greatest - least + 2) as u64) << fraction;
     let exponent = unit + 63 - magnitude.leading_zeros() as i32;
-    let sign = u64::from(sum < 0) << 15;
-    if exponent > 15 {
-        return sign | 0x7c00;
+    if exponent > greatest {
+        return infinite;
     }
-    let down = exponent.max(-14) - 10 - unit;
+    let down = exponent.max(least) - fraction - unit;
     let significand = match down {
         ..=0 => magnitude << -down,
-        1..=40 => {
+        1..=63 => {
             let (kept, dropped) = (magnitude >> down, magnitude & ((1 << down) - 1));
             let tie = 1 << (down - 1);
             kept + u64::from(dropped > tie || dropped == tie && kept & 1 != 0)
@@ -255,11 +302,12 @@ fn half(sum: i64, unit: i32) -> u64 {
         return 0;
     }
     // A carry out of the significand goes into the exponent, and from the greatest one to infinity.
-    sign | ((((exponent.max(-14) + 14) as u64) << 10) + significand).min(0x7c00)
+    ((((exponent.max(least) - least) as u64) << fraction) + significand).min(infinite)
 }
 
+/// A result that is not finite.
 #[derive(Clone, Copy)]
-enum Exception {
+pub(super) enum Exception {
     Nan,
     /// With its sign.
     Infinite(bool),

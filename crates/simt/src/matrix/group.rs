@@ -12,8 +12,9 @@
 use super::descriptor::{Descriptor, Major};
 use super::dot::{Lines, Sums};
 use super::fragment::{Fragment, Role, Spread};
+use super::multiply::{in_order, integers};
 use super::sparse::{IndexOrder, Metadata};
-use super::{Element, LANES, Shape};
+use super::{Element, LANES, MatrixSums, Shape};
 
 /// Warps of a warp group.
 pub const WARPS: usize = 4;
@@ -143,7 +144,7 @@ impl GroupProduct {
             Major::Depth => (lines, depth),
             Major::Across => (depth, lines),
         };
-        for (line, byte) in units(outer, inner * bits / 8) {
+        for (line, byte) in units(outer as u32, (inner * bits / 8) as u32) {
             let unit = read(unit_place(from, major, line, byte));
             for part in 0..128 / bits {
                 let along = byte as usize * 8 / bits + part;
@@ -192,9 +193,21 @@ impl GroupProduct {
         out
     }
 
+    /// Where the bytes of A or B in shared memory end; there may be others in between.
+    #[must_use]
+    pub fn end(&self, from: &Descriptor, role: Role) -> u32 {
+        let (lines, bytes, major) = self.in_memory(role);
+        from.end(major, lines, bytes)
+    }
+
     /// The offsets in shared memory of the 16-byte units of A or B.
     pub fn places(&self, from: &Descriptor, role: Role) -> impl Iterator<Item = u32> {
-        let from = *from;
+        let (from, (lines, bytes, major)) = (*from, self.in_memory(role));
+        units(lines, bytes).map(move |(line, byte)| unit_place(&from, major, line, byte))
+    }
+
+    /// Lines of A or B in memory, their bytes, and which elements are neighbours.
+    fn in_memory(&self, role: Role) -> (u32, u32, Major) {
         let (lines, depth, element, major) = match role {
             Role::A => (ROWS, self.stored_depth(), self.elements[1], self.major[0]),
             _ => (self.columns, self.depth(), self.elements[2], self.major[1]),
@@ -203,15 +216,16 @@ impl GroupProduct {
             Major::Depth => (lines, depth),
             Major::Across => (depth, lines),
         };
-        let places = units(outer, inner * element.bits() / 8);
-        places.map(move |(line, byte)| unit_place(&from, major, line, byte))
+        (outer as u32, (inner * element.bits() / 8) as u32, major)
     }
 
-    /// Multiplies: A row by row as it is stored, B column by column, the addend row by row; gives D
-    /// row by row. `metadata` gives a lane's word of a warp and the selector, for sparse products.
+    /// Multiplies whole rows of A, those of some warps: A row by row as it is stored, B column by
+    /// column, the addend row by row; gives D row by row. Floats are added by a rule. `metadata`
+    /// gives a lane's word of a warp and the selector, for sparse products.
     #[must_use]
     pub fn multiply(
         &self,
+        rule: MatrixSums,
         (a, b): (Vec<u64>, Vec<u64>),
         addend: &[u64],
         metadata: impl Fn(usize) -> ([u64; LANES], u64),
@@ -219,32 +233,33 @@ impl GroupProduct {
         let [_, left, right] = self.elements;
         let a = negate(a, left, self.negated[0]);
         let b = negate(b, right, self.negated[1]);
-        let Some(sparse) = self.metadata() else { return self.rows(&a, &b, addend) };
+        let Some(sparse) = self.metadata() else { return self.rows(rule, &a, &b, addend) };
         let (depth, stored) = (self.depth(), self.stored_depth());
         let mut out = Vec::with_capacity(addend.len());
-        for warp in 0..WARPS {
+        for warp in 0..addend.len() / self.columns / WARP_ROWS {
             let (words, selector) = metadata(warp);
             for row in 0..WARP_ROWS {
                 let chosen = sparse.row(&words, selector, row);
-                let column =
-                    |column: &[u64]| chosen.iter().map(|&at| column[at]).collect::<Vec<_>>();
-                let b: Vec<u64> = b.chunks(depth).flat_map(column).collect();
                 let row = WARP_ROWS * warp + row;
+                let (a, columns) = in_order(&a[row * stored..][..stored], &chosen);
+                let column =
+                    |column: &[u64]| columns.iter().map(|&at| column[at]).collect::<Vec<_>>();
+                let b: Vec<u64> = b.chunks(depth).flat_map(column).collect();
                 let sums = &addend[row * self.columns..][..self.columns];
-                out.extend(self.rows(&a[row * stored..][..stored], &b, sums));
+                out.extend(self.rows(rule, &a, &b, sums));
             }
         }
         out
     }
 
     /// Rows of the result.
-    fn rows(&self, a: &[u64], b: &[u64], addend: &[u64]) -> Vec<u64> {
+    fn rows(&self, rule: MatrixSums, a: &[u64], b: &[u64], addend: &[u64]) -> Vec<u64> {
         let [sum, left, right] = self.elements;
         let depth = self.stored_depth();
         let places =
             (0..addend.len()).map(|at| (at / self.columns * depth, at % self.columns * depth));
         if left.is_integer() {
-            let [a, b] = [(a, left), (b, right)].map(|(m, e)| super::multiply::integers(m, e));
+            let [a, b] = [(a, left), (b, right)].map(|(m, e)| integers(m, e));
             let one = |(at, (row, column)): (usize, (usize, usize))| {
                 let pairs = a[row..row + depth].iter().zip(&b[column..column + depth]);
                 let total: i64 = match left {
@@ -260,7 +275,7 @@ impl GroupProduct {
             };
             return places.enumerate().map(one).collect();
         }
-        let how = Sums::of_group(left, sum);
+        let how = Sums::of_group(rule, left, sum);
         let (a, b) = (Lines::new(a, left), Lines::new(b, right));
         let one = |(at, (row, column))| how.dot((&a, row), (&b, column), depth, (addend[at], sum));
         places.enumerate().map(one).collect()
@@ -268,8 +283,8 @@ impl GroupProduct {
 }
 
 /// The 16-byte units of lines: each line with the byte where the unit begins.
-fn units(lines: usize, bytes: usize) -> impl Iterator<Item = (u32, u32)> {
-    (0..lines as u32).flat_map(move |line| (0..bytes as u32).step_by(16).map(move |at| (line, at)))
+fn units(lines: u32, bytes: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..lines).flat_map(move |line| (0..bytes).step_by(16).map(move |at| (line, at)))
 }
 
 const fn unit_place(from: &Descriptor, major: Major, line: u32, byte: u32) -> u32 {

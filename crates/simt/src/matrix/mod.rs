@@ -6,11 +6,12 @@
 //!
 //! **Arithmetic.** Integers are exact: the sum wraps or, on request, saturates. Bits are combined
 //! and counted. Double precision is a chain of fused multiply-adds in increasing `k`. All other
-//! floats are `dot`'s fused sums of blocks, which are what measurements of devices of compute
-//! capability 8.x show.
+//! floats are added as [`MatrixSums`] says: as a rule `dot`'s fused sums of blocks, which are what
+//! measurements of devices show (of compute capability 8.x, for `wgmma` of 9.0).
 
 mod descriptor;
 mod dot;
+mod exact;
 mod fragment;
 mod group;
 mod multiply;
@@ -80,6 +81,53 @@ impl Element {
     #[must_use]
     pub const fn register_bits(self) -> usize {
         if self.bits() == 64 { 64 } else { 32 }
+    }
+}
+
+/// How the products of floats of at most 32 bits are added. Sums of integers are exact in any case,
+/// and those of doubles are chains of fused multiply-adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MatrixSums {
+    /// As the matrix units of a device add them: in blocks, cut to a number of bits.
+    #[default]
+    Device,
+    /// Exactly: the sum of all products of an instruction and the addend is rounded once.
+    Exact,
+    /// By fused multiply-adds of single precision in the order of `k`.
+    F32,
+}
+
+impl MatrixSums {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Device, Self::Exact, Self::F32];
+
+    /// The name as users write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Exact => "exact",
+            Self::F32 => "f32",
+        }
+    }
+}
+
+impl std::fmt::Display for MatrixSums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text is not that of a [`MatrixSums`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("sums of matrix products are `device`, `exact` or `f32`")]
+pub struct NotMatrixSums;
+
+impl std::str::FromStr for MatrixSums {
+    type Err = NotMatrixSums;
+
+    fn from_str(text: &str) -> Result<Self, NotMatrixSums> {
+        Self::ALL.into_iter().find(|sums| sums.name() == text).ok_or(NotMatrixSums)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::dot::{Lines, Sums};
 use super::fragment::{Fragment, Role, Spread};
 use super::sparse::{IndexOrder, Metadata};
-use super::{Element, LANES, Shape};
+use super::{Element, LANES, MatrixSums, Shape};
 use crate::arith::{F16, F32, F64, FpEnv, Rounding, float};
 
 /// The product of two bits.
@@ -99,13 +99,13 @@ impl Product {
         self.a().registers() + self.b().registers() + self.c().registers()
     }
 
-    /// Multiplies. Operands are the registers of A, then B, then C, each with a value for every
-    /// lane; results are those of D.
+    /// Multiplies; floats of at most 32 bits are added by a rule. Operands are the registers of A,
+    /// then B, then C, each with a value for every lane; results are those of D.
     ///
     /// # Panics
     /// If there are fewer operands than [`Self::operands`].
     #[must_use]
-    pub fn multiply(&self, operands: &[[u64; LANES]]) -> Vec<[u64; LANES]> {
+    pub fn multiply(&self, rule: MatrixSums, operands: &[[u64; LANES]]) -> Vec<[u64; LANES]> {
         let [d, a, b, c] = [self.d(), self.a(), self.b(), self.c()];
         let (first, rest) = operands.split_at(a.registers());
         let (second, third) = rest.split_at(b.registers());
@@ -113,22 +113,30 @@ impl Product {
         let sums = gather(&c, third, false);
         let Shape { m, n, k } = self.shape;
         let Some(metadata) = self.metadata() else {
-            return scatter(&d, &self.rows(m, &left, &right, &sums));
+            return scatter(&d, &self.rows(rule, m, &left, &right, &sums));
         };
         let [words, selector] = [0, 1].map(|i| &third[c.registers() + i]);
         let mut out = Vec::with_capacity(sums.len());
         for (row, sums) in sums.chunks(n).enumerate() {
-            let chosen = metadata.row(words, selector[0], row);
-            let column = |column: &[u64]| chosen.iter().map(|&at| column[at]).collect::<Vec<_>>();
-            let right: Vec<u64> = right.chunks(k).flat_map(column).collect();
             let depth = self.depth();
-            out.extend(self.rows(1, &left[row * depth..][..depth], &right, sums));
+            let stored = &left[row * depth..][..depth];
+            let (left, columns) = in_order(stored, &metadata.row(words, selector[0], row));
+            let column = |column: &[u64]| columns.iter().map(|&at| column[at]).collect::<Vec<_>>();
+            let right: Vec<u64> = right.chunks(k).flat_map(column).collect();
+            out.extend(self.rows(rule, 1, &left, &right, sums));
         }
         scatter(&d, &out)
     }
 
     /// Rows of the results of products with so many rows each.
-    fn rows(&self, m: usize, left: &[u64], right: &[u64], sums: &[u64]) -> Vec<u64> {
+    fn rows(
+        &self,
+        rule: MatrixSums,
+        m: usize,
+        left: &[u64],
+        right: &[u64],
+        sums: &[u64],
+    ) -> Vec<u64> {
         let [sum, a, b, addend] = self.elements;
         let (n, k) = (self.shape.n, self.depth());
         let mut out = vec![0; sums.len()];
@@ -147,7 +155,7 @@ impl Product {
                 out[at] = self.integer(&left[row..row + k], &right[column..column + k], sums[at]);
             }
         } else {
-            let how = Sums::new(a, sum, self.is_quads());
+            let how = Sums::new(rule, a, sum, self.is_quads());
             let (left, right) = (Lines::new(left, a), Lines::new(right, b));
             // A sum of single precision takes its addend as such.
             let widen = addend == Element::F16 && sum == Element::F32;
@@ -183,6 +191,14 @@ impl Product {
         };
         u64::from(total as u32)
     }
+}
+
+/// The stored elements of a row and the columns that they have in the whole factor, in the order of
+/// columns.
+pub(super) fn in_order(stored: &[u64], columns: &[usize]) -> (Vec<u64>, Vec<usize>) {
+    let mut pairs: Vec<_> = columns.iter().copied().zip(stored.iter().copied()).collect();
+    pairs.sort_by_key(|&(column, _)| column);
+    pairs.into_iter().map(|(column, element)| (element, column)).unzip()
 }
 
 /// The elements of a matrix, row by row, or column by column if it is transposed.

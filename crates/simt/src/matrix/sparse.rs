@@ -68,7 +68,8 @@ pub struct Metadata {
 
 impl Metadata {
     /// Columns of a chunk.
-    const fn chunk(&self) -> usize {
+    #[must_use]
+    pub const fn chunk(&self) -> usize {
         match self.element.bits() {
             32 => 2,
             4 => 8,
@@ -122,20 +123,26 @@ impl Metadata {
     /// The columns that the stored elements of a row have in the whole factor, in their order.
     #[must_use]
     pub fn row(&self, words: &[u64; LANES], selector: u64, row: usize) -> Vec<usize> {
-        let first = 4 * (row % 8) + self.lanes() * selector as usize;
-        let codes = (0..self.columns / self.chunk()).map(|chunk| {
-            let (lane, low) = match self.by_rows() {
-                true => (2 * (chunk / 8) + row / 8, 4 * (chunk % 8)),
-                false => (chunk / 4, 4 * (chunk % 4) + 16 * (row / 8)),
-            };
-            words[(first + lane) % LANES] >> low & 15
-        });
         let chunk = self.chunk();
+        let codes = (0..self.columns / chunk).map(|at| self.code(words, selector, row, at));
         codes.enumerate().flat_map(|(at, code)| self.chosen(code, chunk * at)).collect()
     }
 
-    /// The columns that a code names in the chunk from a column on.
-    fn chosen(&self, code: u64, column: usize) -> impl Iterator<Item = usize> {
+    /// The code of a chunk of a row.
+    #[must_use]
+    #[inline]
+    pub fn code(&self, words: &[u64; LANES], selector: u64, row: usize, chunk: usize) -> u64 {
+        let first = 4 * (row % 8) + self.lanes() * selector as usize;
+        let (lane, low) = match self.by_rows() {
+            true => (2 * (chunk / 8) + row / 8, 4 * (chunk % 8)),
+            false => (chunk / 4, 4 * (chunk % 4) + 16 * (row / 8)),
+        };
+        words[(first + lane) % LANES] >> low & 15
+    }
+
+    /// The columns that a code names in the chunk from a column on, in the order in which their
+    /// elements are stored.
+    pub fn chosen(&self, code: u64, column: usize) -> impl Iterator<Item = usize> {
         let [first, second] = [code & 3, code >> 2].map(|index| index as usize);
         let (count, columns) = match self.element.bits() {
             32 => (1, [first / 2, 0, 0, 0]),

@@ -9,3 +9,4 @@ mod memory;
 mod memory_model;
 mod memory_shared;
 mod sparse;
+mod sums;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, Round};
 use simt::arith::Rounding;
-use simt::matrix::{BitOp, Element, LANES, Product, Shape, Spread};
+use simt::matrix::{BitOp, Element, LANES, MatrixSums, Product, Shape, Spread};
 use std::collections::BTreeMap;
 
 fn product(word: &str, elements: [Element; 4], spread: Spread) -> Product {
@@ -132,7 +132,7 @@ fn small_numbers_are_multiplied_exactly() {
             let total = (0..k).map(|l| combine(left(i, l), right(l, j))).sum::<i32>() + sums(i, j);
             encode(total, d)
         });
-        assert_eq!(product.multiply(&operands), wanted, "{product:?}");
+        assert_eq!(product.multiply(MatrixSums::Device, &operands), wanted, "{product:?}");
     }
 }
 
@@ -153,7 +153,7 @@ fn sums_of_integers_wrap_or_saturate() {
             operands.extend(spread(p.b(), |_, _| y));
             operands.extend(spread(p.c(), |_, _| u64::from(addend as u32)));
             let wanted = if saturate { saturated } else { wrapped } as u32;
-            let results = p.multiply(&operands);
+            let results = p.multiply(MatrixSums::Device, &operands);
             assert!(results.iter().flatten().all(|&r| r == u64::from(wanted)), "{x} {y} {addend}");
         }
     }
@@ -166,7 +166,7 @@ fn one_product(x: u16, y: u16, sum: Element) -> u64 {
     let mut operands = spread(p.a(), |i, l| if (i, l) == (3, 9) { x.into() } else { 0 });
     operands.extend(spread(p.b(), |l, j| if (l, j) == (9, 2) { y.into() } else { 0 }));
     operands.extend(spread(p.c(), |_, _| 0));
-    let results = p.multiply(&operands);
+    let results = p.multiply(MatrixSums::Device, &operands);
     let (lane, register) = (13, 0);
     results[register][lane] & if sum == Element::F16 { 0xffff } else { u64::MAX }
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use simt::arith::Rounding;
-use simt::matrix::{BitOp, Element, IndexOrder, LANES, Product, Shape, Spread, Wrong};
+use simt::matrix::{BitOp, Element, IndexOrder, LANES, MatrixSums, Product, Shape, Spread, Wrong};
 
 /// Sizes, elements, lanes of each four with metadata.
 const PRODUCTS: &[(&str, [Element; 4], u64)] = {
@@ -134,9 +134,9 @@ proptest! {
         let c = random.registers(elements[3], sparse.c().registers());
         let words = random.metadata(elements[1], order);
         let metadata = [words, [selector; LANES]];
-        let got = sparse.multiply(&[&a, &b, &c, &metadata[..]].concat());
+        let got = sparse.multiply(MatrixSums::Device, &[&a, &b, &c, &metadata[..]].concat());
         let whole = expanded(&sparse, &a, &words, selector);
-        prop_assert_eq!(got, dense.multiply(&[whole, b, c].concat()));
+        prop_assert_eq!(got, dense.multiply(MatrixSums::Device, &[whole, b, c].concat()));
     }
 }
 
@@ -170,7 +170,7 @@ fn what_is_not_chosen_does_not_matter() {
     let (words, zeros) = ([0x4444_4444; LANES], [0; LANES]);
     let operands = [ones, ones, right, right, zeros, zeros, zeros, zeros, words, zeros];
     let eight = u64::from(8_f32.to_bits());
-    assert_eq!(sparse.multiply(&operands), [[eight; LANES]; 4]);
+    assert_eq!(sparse.multiply(MatrixSums::Device, &operands), [[eight; LANES]; 4]);
 }
 
 #[test]

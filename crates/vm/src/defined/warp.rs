@@ -181,7 +181,7 @@ impl Definedness {
                         .chunks(LANES)
                         .map(|row| std::array::from_fn(|lane| row[lane]))
                         .collect();
-                    matrix.computed(&rows).concat()
+                    matrix.computed(state.info.matrix_sums, &rows).concat()
                 };
                 let differing = vary::vary(&values, &undefined, run);
                 let lanes = differing.chunks(LANES);

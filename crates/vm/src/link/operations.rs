@@ -11,6 +11,7 @@ use crate::program::LinkErrorKind;
 use ir::mods::{Bulk, Flag, MatrixLayout, Order, Scope, Space, TensorMode};
 use ir::module::{MaskRef, TermKind};
 use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
+use products::{GroupMultiply, Multiply};
 use simt::Pc;
 use simt::mbarrier::Arrival;
 use simt::memory::Width;
@@ -369,8 +370,10 @@ impl Frame<'_> {
             Op::WgmmaFence => WarpGroupOp::Fence,
             Op::WgmmaCommit => WarpGroupOp::Commit,
             _ => WarpGroupOp::Multiply {
-                product: ir::matrix::group_product(inst)
-                    .ok_or(LinkErrorKind::Unsupported(inst.op.name()))?,
+                multiply: GroupMultiply::new(
+                    ir::matrix::group_product(inst)
+                        .ok_or(LinkErrorKind::Unsupported(inst.op.name()))?,
+                ),
                 registers: inst.op == Op::WgmmaReg,
             },
         };
@@ -388,7 +391,10 @@ impl Frame<'_> {
         let fragment = || ir::matrix::fragment(inst).ok_or_else(unsupported);
         let columns = inst.mods.layout == Some(MatrixLayout::Col);
         let matrix = match inst.op {
-            Op::Mma => Matrix::Multiply(ir::matrix::product(&inst.mods).ok_or_else(unsupported)?),
+            Op::Mma => {
+                let product = ir::matrix::product(&inst.mods).ok_or_else(unsupported)?;
+                Matrix::Multiply(Multiply::new(product))
+            }
             Op::MovMatrix => Matrix::Transpose,
             Op::LdMatrix => Matrix::LoadTiles(inst.results.len(), transposed),
             Op::StMatrix => Matrix::StoreTiles(inst.operands.len() - 1, transposed),

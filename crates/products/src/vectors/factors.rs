@@ -1,13 +1,14 @@
-//! Blocks of factors as numbers and exponents.
+//! Tiles of factors as numbers and exponents.
 //!
 //! Exponents are halves of words: the exponent field of single precision as it stands in the upper
 //! half of a word, so that one addition and one maximum serve two elements. To those of right
-//! factors is added what makes the sum of both the field of the product. The order of the elements
-//! of a block along its depth does not matter: terms are added exactly.
+//! factors is added what makes the sum of both the field of the product. Chains of multiply-adds
+//! need none.
 
-use super::super::permute::avx512::{load, words};
+use super::super::permute::avx512::load;
+use super::CHAIN;
 use std::arch::x86_64::{
-    __m512, __m512i, _mm512_add_epi16, _mm512_and_si512, _mm512_castsi512_ps,
+    __m512, __m512i, _mm512_add_epi16, _mm512_and_si512, _mm512_andnot_si512, _mm512_castsi512_ps,
     _mm512_cmpge_epi16_mask, _mm512_mask_max_epi16, _mm512_max_epi16, _mm512_mul_ps,
     _mm512_or_si512, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps,
     _mm512_setzero_si512, _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srai_epi32,
@@ -53,6 +54,9 @@ const fn bias(format: u8) -> i16 {
 
 /// The field of zero, before biases, of formats whose exponents are few.
 const ZERO: i16 = -33;
+
+/// The exponents of two elements that are not there: with any other one, less than all sums.
+const NONE: u32 = 0x8000_8000;
 
 /// The words and exponents of some lines.
 struct Decoded {
@@ -158,7 +162,8 @@ fn are_finite<const F: u8>(greatest: __m512i) -> bool {
     _mm512_cmpge_epi16_mask(greatest, _mm512_set1_epi16(special(F))) == 0
 }
 
-/// A block of a left factor: `N` elements of sixteen rows, `E` vectors of exponents.
+/// A tile of a left factor: `N` elements of sixteen rows, `E` vectors of exponents.
+#[derive(Clone, Copy)]
 pub(super) struct Left<const N: usize, const E: usize> {
     pub(super) values: [__m512; N],
     pub(super) exponents: [__m512i; E],
@@ -171,27 +176,40 @@ impl<const N: usize, const E: usize> Left<N, E> {
         Self { values: [_mm512_setzero_ps(); N], exponents: [_mm512_setzero_si512(); E] }
     }
 
-    /// Decodes two registers. Returns whether all numbers are finite.
+    /// Decodes the words of sixteen lines; `absent` has ones where a sparse factor has no element.
+    /// Returns whether all numbers are finite.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn decode<const F: u8>(&mut self, tiles: [&[u32; 32]; 2]) -> bool {
+    pub(super) fn decode<const F: u8, const RULE: u8>(
+        &mut self,
+        words: [__m512i; 4],
+        absent: Option<[__m512i; 4]>,
+    ) -> bool {
         let mut greatest = _mm512_setzero_si512();
-        for (word, words) in words(tiles).into_iter().enumerate() {
+        for (word, words) in words.into_iter().enumerate() {
             let made = decoded::<F>(words);
             greatest = _mm512_max_epi16(greatest, made.greatest);
             for part in 0..parts(F) {
                 self.values[word * parts(F) + part] = made.values[part];
             }
-            for vector in 0..vectors(F) {
-                self.exponents[word * vectors(F) + vector] = made.exponents[vector];
+            for vector in 0..if RULE == CHAIN { 0 } else { vectors(F) } {
+                let mut exponents = made.exponents[vector];
+                if let (Some(absent), true) = (absent, is_wide(F)) {
+                    // Such a product has no exponent, where one of zero has a low one.
+                    let none = _mm512_and_si512(absent[word], int(NONE));
+                    exponents = _mm512_andnot_si512(absent[word], exponents);
+                    exponents = _mm512_or_si512(exponents, none);
+                }
+                self.exponents[word * vectors(F) + vector] = exponents;
             }
         }
         are_finite::<F>(greatest)
     }
 }
 
-/// A block of eight columns of a right factor, by lane: four times the column, plus the word.
+/// A tile of eight columns of a right factor, by lane: four times the column, plus the word.
 #[repr(align(64))]
+#[derive(Clone, Copy)]
 pub(super) struct Right {
     values: [[f32; 32]; 4],
     exponents: [[i32; 32]; 2],
@@ -219,7 +237,7 @@ impl Right {
     /// Decodes a register. Returns whether all numbers are finite.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn decode<const F: u8>(&mut self, tile: &[u32; 32]) -> bool {
+    pub(super) fn decode<const F: u8, const RULE: u8>(&mut self, tile: &[u32; 32]) -> bool {
         let mut greatest = _mm512_setzero_si512();
         let bias = match F {
             // The lower halves are not exponents.
@@ -234,7 +252,7 @@ impl Right {
                 // SAFETY: the sixteen numbers are there, at a multiple of 64 bytes.
                 unsafe { _mm512_store_ps(to.as_mut_ptr(), made.values[part]) };
             }
-            for vector in 0..vectors(F) {
+            for vector in 0..if RULE == CHAIN { 0 } else { vectors(F) } {
                 let fields = _mm512_add_epi16(made.exponents[vector], bias);
                 let to = &mut self.exponents[vector].as_chunks_mut::<16>().0[half];
                 // SAFETY: the sixteen words are there, at a multiple of 64 bytes.

@@ -2,18 +2,17 @@
 //! and shape of the IR's table, on numbers that are chosen to align, to cancel, to overflow and to
 //! be special.
 
-use fast::Level;
-use fast::matrix::Multiply;
+use crate::levels;
+use crate::numbers::{EXPONENTS, Exponents, metadata, number, widths};
 use ir::matrix::{Instruction, KINDS, element};
 use ir::mods::MatrixTypes;
 use ir::testing::Rng;
+use products::{Level, Multiply};
 use simt::arith::Rounding;
-use simt::matrix::{BitOp, Element, Fragment, IndexOrder, LANES, Metadata, Product, Spread};
+use simt::matrix::{BitOp, Element, Fragment, IndexOrder, LANES, MatrixSums, Product, Spread};
 
 /// The registers of a warp.
 type Registers = Vec<[u64; LANES]>;
-
-const LEVELS: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
 
 /// All products, with both operations on bits, saturating and not.
 fn products() -> Vec<Product> {
@@ -48,75 +47,6 @@ fn products() -> Vec<Product> {
     out
 }
 
-/// How the exponents of numbers are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exponents {
-    /// One exponent: all terms are aligned alike.
-    One,
-    /// A few neighbouring ones, and zeros.
-    Narrow,
-    /// So many that small terms are cut.
-    Spread,
-    /// All finite ones: sums overflow, and products leave the range of single precision.
-    All,
-    /// The lowest ones, and subnormals.
-    Low,
-    /// The highest ones.
-    High,
-    /// A few neighbouring ones, and seldom infinity or NaN.
-    Special,
-    /// Zeros of both signs.
-    Zeros,
-}
-
-const EXPONENTS: [Exponents; 8] = {
-    use Exponents::*;
-    [One, Narrow, Spread, All, Low, High, Special, Zeros]
-};
-
-/// The bits of the exponent and of the fraction of a format.
-fn widths(element: Element) -> Option<(u32, u32)> {
-    Some(match element {
-        Element::F16 => (5, 10),
-        Element::Bf16 => (8, 7),
-        // The lowest bits are there, and not read.
-        Element::Tf32 | Element::F32 => (8, 23),
-        Element::F64 => (11, 52),
-        Element::E4m3 => (4, 3),
-        Element::E5m2 => (5, 2),
-        _ => return None,
-    })
-}
-
-fn number(rng: &mut Rng, element: Element, exponents: Exponents) -> u64 {
-    let bits = rng.bits();
-    let Some((width, fraction)) = widths(element) else {
-        return match exponents {
-            Exponents::Zeros => 0,
-            Exponents::High => u64::MAX >> rng.below(2),
-            _ => bits,
-        };
-    };
-    let (top, bias) = ((1 << width) - 1, (1 << (width - 1)) - 1);
-    let below = |rng: &mut Rng, n: u64| rng.below(n as usize) as u64;
-    let exponent = match exponents {
-        Exponents::One => bias,
-        Exponents::Narrow if rng.one_in(6) => 0,
-        Exponents::Narrow => bias - 2 + below(rng, 4),
-        Exponents::Spread => bias.saturating_sub(10) + below(rng, 17),
-        Exponents::All => below(rng, top),
-        Exponents::Low => below(rng, 4),
-        Exponents::High => top - 1 - below(rng, 3),
-        Exponents::Special if rng.one_in(100) => top,
-        Exponents::Special => bias,
-        Exponents::Zeros => return bits & 1 << (width + fraction),
-    };
-    // Fractions of few bits, so that sums are ties, or cancel.
-    let kept = if rng.one_in(4) { 1 } else { fraction };
-    let low = bits & ((1 << fraction) - 1) & !0 << (fraction - kept.min(fraction));
-    (bits & 1 << 63) >> (63 - width - fraction) | exponent.min(top) << fraction | low
-}
-
 /// Registers of a fragment with such numbers.
 fn registers(rng: &mut Rng, fragment: &Fragment, exponents: Exponents) -> Registers {
     let (element, bits) = (fragment.element, fragment.element.bits());
@@ -129,18 +59,13 @@ fn registers(rng: &mut Rng, fragment: &Fragment, exponents: Exponents) -> Regist
     (0..fragment.registers()).map(|_| std::array::from_fn(|_| word())).collect()
 }
 
-/// Metadata of a sparse left factor, and a selector.
-fn metadata(rng: &mut Rng, metadata: &Metadata) -> Registers {
-    const ANY: &[u64] = &[0x4, 0x8, 0xc, 0x9, 0xd, 0xe, 0x1, 0x2, 0x3, 0x6, 0x7, 0xb];
-    let codes = if metadata.element == Element::Tf32 { &[0x4, 0xe] } else { ANY };
-    let selector = rng.below(metadata.selectors()) as u64;
-    let mut code = || *rng.pick(codes).expect("a code");
-    let words = std::array::from_fn(|_| (0..8).fold(0, |word, _| word << 4 | code()));
-    vec![words, [selector; LANES]]
-}
-
 /// The product of a warp at a level; `None` if it is left to the model.
-fn multiply(multiply: &Multiply, level: Level, operands: &Registers) -> Option<Registers> {
+fn multiply(
+    multiply: &Multiply,
+    level: Level,
+    rule: MatrixSums,
+    operands: &Registers,
+) -> Option<Registers> {
     let count = multiply.product().d().registers();
     if multiply.is_wide() {
         let mut results = [[0; LANES]; 8];
@@ -149,13 +74,13 @@ fn multiply(multiply: &Multiply, level: Level, operands: &Registers) -> Option<R
     }
     let narrow: Vec<[u32; LANES]> = operands.iter().map(|row| row.map(|v| v as u32)).collect();
     let mut results = [[0; LANES]; 8];
-    multiply.narrow(level, &narrow.iter().collect::<Vec<_>>(), &mut results)?;
+    multiply.narrow(level, rule, &narrow.iter().collect::<Vec<_>>(), &mut results)?;
     Some(results[..count].iter().map(|row| row.map(u64::from)).collect())
 }
 
 /// Compares `rounds` products of each choice of exponents with the model's; those of moderate
 /// numbers may not be left to it.
-fn compare(rng: &mut Rng, product: Product, fast: &Multiply, rounds: usize) {
+fn compare(rng: &mut Rng, rule: MatrixSums, product: Product, fast: &Multiply, rounds: usize) {
     let moderate =
         |exponents| matches!(exponents, Exponents::One | Exponents::Narrow | Exponents::Zeros);
     for left in EXPONENTS {
@@ -167,10 +92,11 @@ fn compare(rng: &mut Rng, product: Product, fast: &Multiply, rounds: usize) {
                 operands.extend(registers(rng, &product.b(), right));
                 operands.extend(registers(rng, &product.c(), addend));
                 operands.extend(product.metadata().iter().flat_map(|m| metadata(rng, m)));
-                let wanted = product.multiply(&operands);
-                let case = format!("{product:?} {left:?} {right:?} {addend:?}");
-                for level in LEVELS.into_iter().filter(|level| level.is_available()) {
-                    match multiply(fast, level, &operands) {
+                let wanted = product.multiply(rule, &operands);
+                let case = format!("{rule} {product:?} {left:?} {right:?} {addend:?}");
+                for level in levels() {
+                    assert_eq!(fast.multiply(level, rule, &operands), wanted, "{case} {level}");
+                    match multiply(fast, level, rule, &operands) {
                         Some(got) => assert_eq!(got, wanted, "{case} {level}"),
                         None => assert!(![left, right, addend].into_iter().all(moderate), "{case}"),
                     }
@@ -184,10 +110,42 @@ fn compare(rng: &mut Rng, product: Product, fast: &Multiply, rounds: usize) {
 fn products_are_those_of_the_model() {
     let mut rng = Rng::new(1);
     for product in products() {
+        let fast = Multiply::new(product);
         let quads = product.elements[1] == Element::F16 && product.shape.k == 4;
-        match Multiply::new(product) {
-            Some(fast) => compare(&mut rng, product, &fast, 2),
-            None => assert!(quads, "{product:?}"),
+        assert_eq!(fast.is_direct(), !quads, "{product:?}");
+        if !quads {
+            compare(&mut rng, MatrixSums::Device, product, &fast, 2);
+        }
+    }
+}
+
+/// Chains of multiply-adds; products of integers and of doubles do not depend on the rule.
+#[test]
+fn chains_are_those_of_the_model() {
+    let mut rng = Rng::new(3);
+    for product in products() {
+        let fast = Multiply::new(product);
+        if fast.is_direct() {
+            compare(&mut rng, MatrixSums::F32, product, &fast, 1);
+        }
+    }
+}
+
+#[test]
+fn exact_sums_are_those_of_the_model() {
+    let mut rng = Rng::new(4);
+    for product in products() {
+        let fast = Multiply::new(product);
+        for exponents in EXPONENTS {
+            let mut operands = registers(&mut rng, &product.a(), exponents);
+            operands.extend(registers(&mut rng, &product.b(), exponents));
+            operands.extend(registers(&mut rng, &product.c(), exponents));
+            operands.extend(product.metadata().iter().flat_map(|m| metadata(&mut rng, m)));
+            let wanted = product.multiply(MatrixSums::Exact, &operands);
+            for level in levels() {
+                let got = fast.multiply(level, MatrixSums::Exact, &operands);
+                assert_eq!(got, wanted, "{product:?} {exponents:?} {level}");
+            }
         }
     }
 }
@@ -201,7 +159,7 @@ fn exponents_at_both_ends_are_those_of_the_model() {
     let of = |e| move |product: &Product| product.elements[1..] == [e, e, F32];
     let wide = products().into_iter().filter(|p| of(Bf16)(p) || of(Tf32)(p));
     for product in wide {
-        let fast = Multiply::new(product).expect("it has tiles");
+        let (fast, rule) = (Multiply::new(product), MatrixSums::Device);
         for _ in 0..200 {
             // A few exponents whose sum is anywhere between the ends.
             let (low, high) = (rng.below(250) as u64, rng.below(250) as u64);
@@ -226,10 +184,10 @@ fn exponents_at_both_ends_are_those_of_the_model() {
             operands.extend(near(&product.b(), high));
             operands.extend(near(&product.c(), sum));
             operands.extend(product.metadata().iter().flat_map(|m| metadata(&mut rng, m)));
-            let wanted = product.multiply(&operands);
+            let wanted = product.multiply(rule, &operands);
             let infinite = wanted.iter().flatten().any(|&v| v & 0x7f80_0000 == 0x7f80_0000);
-            for level in LEVELS.into_iter().filter(|level| level.is_available()) {
-                match multiply(&fast, level, &operands) {
+            for level in levels() {
+                match multiply(&fast, level, rule, &operands) {
                     Some(got) => assert_eq!(got, wanted, "{product:?} {level} {low} {high}"),
                     None => assert!(infinite || low + high > 370, "{product:?} {low} {high}"),
                 }

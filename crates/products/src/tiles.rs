@@ -12,7 +12,7 @@ use simt::matrix::{Fragment, LANES, Product, Role};
 const SIDE: usize = 4;
 
 /// The registers of a factor, by line and depth, in units of tiles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Factor {
     registers: [[u8; SIDE]; SIDE],
     /// Tiles along the lines.
@@ -56,7 +56,7 @@ impl Factor {
 
 /// The registers of addends or results, by row and column in units of tiles: of even columns, and
 /// of odd ones.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sums {
     registers: [[[u8; 2]; SIDE]; SIDE],
 }
@@ -94,7 +94,7 @@ impl Sums {
 }
 
 /// The tiles of a product `left * right + addends`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tiles {
     /// Whether the product is computed as its transpose: `left` is B, and `right` is A.
     pub(super) transposed: bool,

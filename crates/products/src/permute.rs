@@ -56,14 +56,14 @@ fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
 /// The transpose of eight by eight halves of words.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub(crate) fn transposed_halves(rows: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
+pub fn transposed_halves(rows: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
     std::array::from_fn(|row| std::array::from_fn(|column| rows[column][row]))
 }
 
 /// The transpose of eight by eight halves of words.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn transposed_halves(rows: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
+pub fn transposed_halves(rows: &[[u16; 8]; 8]) -> [[u16; 8]; 8] {
     use std::arch::x86_64::{__m128i, _mm_unpackhi_epi16, _mm_unpacklo_epi16};
     // Each round exchanges a bit of the row's number and one of the column's.
     let mut rows: [__m128i; 8] =
@@ -200,7 +200,7 @@ pub(super) mod avx512 {
     /// The words of lines 0 to 7 and 8 to 15, by word.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(in crate::matrix) fn words(tiles: [&[u32; 32]; 2]) -> [__m512i; 4] {
+    pub(crate) fn words(tiles: [&[u32; 32]; 2]) -> [__m512i; 4] {
         let [[a, b], [c, d]] = [load(tiles[0]), load(tiles[1])];
         let (even, odd) = (vector(pick(0)), vector(pick(2)));
         let low = _mm512_permutex2var_epi32(a, even, b);
@@ -218,7 +218,7 @@ pub(super) mod avx512 {
     /// A register as two vectors.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(in crate::matrix) fn load(register: &[u32; 32]) -> [__m512i; 2] {
+    pub(crate) fn load(register: &[u32; 32]) -> [__m512i; 2] {
         let halves = register.as_chunks::<16>().0;
         // SAFETY: each half is readable.
         [0, 1].map(
@@ -229,7 +229,7 @@ pub(super) mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(in crate::matrix) fn store(register: &mut [u32; 32], [low, high]: [__m512i; 2]) {
+    pub(crate) fn store(register: &mut [u32; 32], [low, high]: [__m512i; 2]) {
         let halves = register.as_chunks_mut::<16>().0;
         // SAFETY: each half is writable.
         unsafe {
@@ -241,7 +241,7 @@ pub(super) mod avx512 {
     /// The two registers with these words: the inverse of [`words`].
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(in crate::matrix) fn registers([a, b, c, d]: [__m512i; 4]) -> [[__m512i; 2]; 2] {
+    pub(crate) fn registers([a, b, c, d]: [__m512i; 4]) -> [[__m512i; 2]; 2] {
         let (low, high) = (vector(zip(0)), vector(zip(8)));
         let [ab, cd] = [_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(c, low, d)];
         let [ab2, cd2] =

@@ -152,6 +152,12 @@ fn rounded<R: Rule>(total: i32, unit: f32) -> f32 {
     if !R::HALF {
         return value;
     }
+    rounded_to_half(value)
+}
+
+/// A number that half precision has the range of, rounded to it: to nearest, ties to even.
+#[inline(always)]
+pub(super) fn rounded_to_half(value: f32) -> f32 {
     // The last place of `shift` is that of half precision: 10 bits below the greatest one, but not
     // below that of subnormals.
     let place = (value.to_bits() >> 23 & 0xff).max(127 - 14) + 13;

@@ -3,7 +3,7 @@
 //! A line is a row, or a column of a fragment that is stored by columns. All lanes of a warp
 //! together access every element of each line, so that a line is one access.
 
-use super::permute::transposed_halves;
+use products::transposed_halves;
 use simt::matrix::{Fragment, LANES};
 
 /// Most bytes of a fragment.

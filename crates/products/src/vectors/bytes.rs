@@ -1,9 +1,10 @@
 //! Products of bytes. Sums are exact until the addend is added.
 
 use super::super::permute::avx512::{load, registers, store, words};
+use super::super::sparse::Expansion;
 use super::super::terms::COLUMNS;
 use super::super::tiles::Tiles;
-use super::Registers;
+use super::{Registers, vectors_of};
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_and_si512, _mm512_madd_epi16, _mm512_set1_epi16,
     _mm512_set1_epi32, _mm512_setzero_si512, _mm512_slli_epi16, _mm512_srai_epi16,
@@ -44,7 +45,7 @@ fn add(left: &[[__m512i; 2]; 4], right: &Right, sums: &mut [__m512i; COLUMNS]) {
 /// are computed.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn products(
-    tiles: &Tiles,
+    (tiles, expansion): (&Tiles, Option<&Expansion>),
     [of_left, of_right]: [bool; 2],
     saturate: bool,
     [left, right, addends]: Registers<'_>,
@@ -54,9 +55,13 @@ pub(super) fn products(
     for (band, rows) in tiles.bands() {
         for column in 0..tiles.right.lines {
             let mut sums = [_mm512_setzero_si512(); COLUMNS];
-            for depth in 0..tiles.left.depth {
+            for depth in 0..tiles.right.depth {
                 let tile = |row| left[tiles.left.register(row, depth)];
-                let a = words([tile(band), tile(band + rows - 1)]).map(|w| widened(w, of_left));
+                let a = match expansion {
+                    None => words([tile(band), tile(band + rows - 1)]),
+                    Some(expansion) => vectors_of(&expansion.words, depth),
+                };
+                let a = a.map(|w| widened(w, of_left));
                 let tile = load(right[tiles.right.register(column, depth)]);
                 for (half, words) in tile.into_iter().enumerate() {
                     for (to, made) in b.0.iter_mut().zip(widened(words, of_right)) {

@@ -1,8 +1,54 @@
-//! Right factors as the rows of a sparse left factor meet them: each row has elements of its own.
+//! Sparse left factors: as dense ones, or by the elements of the right factor that each row meets.
 
+use super::permute::Words;
 use super::sums::Factor;
 use super::terms::{COLUMNS, ROWS, Right, Term, ZERO};
 use simt::matrix::{LANES, Metadata};
+
+/// Words of a row of a whole factor: 64 bytes.
+const WORDS: usize = 16;
+
+/// A sparse left factor of sixteen rows as a dense one.
+pub(super) struct Expansion {
+    /// By word along the depth, and row. Elements that the factor does not have are zero.
+    pub(super) words: [[u32; ROWS]; WORDS],
+    /// Ones where the factor has no element.
+    pub(super) absent: [[u32; ROWS]; WORDS],
+}
+
+impl Expansion {
+    /// Spreads the stored words of tiles along the depth by the words of metadata and the selector.
+    pub(super) fn new(
+        metadata: &Metadata,
+        [words, selectors]: [&[u32; LANES]; 2],
+        stored: impl Fn(usize) -> Words,
+    ) -> Self {
+        let mut this = Self { words: [[0; ROWS]; WORDS], absent: [[!0; ROWS]; WORDS] };
+        let (bits, words) = (metadata.element.bits(), words.map(u64::from));
+        let (parts, mask) = (32 / bits, u32::MAX >> (32 - bits));
+        let chunks = metadata.columns / metadata.chunk();
+        let each = metadata.columns / 2 / chunks;
+        for tile in 0..metadata.columns / 2 / (4 * parts) {
+            let stored = stored(tile);
+            for (word, stored) in stored.iter().enumerate() {
+                let first = (4 * tile + word) * parts;
+                for (row, &stored) in stored.iter().enumerate() {
+                    for chunk in first / each..(first + parts).div_ceil(each) {
+                        let code = metadata.code(&words, selectors[0].into(), row, chunk);
+                        let columns = metadata.chosen(code, metadata.chunk() * chunk);
+                        for (at, column) in (chunk * each..).zip(columns) {
+                            let element = stored >> (at % parts * bits) & mask;
+                            let (to, low) = (column / parts, column % parts * bits);
+                            this.words[to][row] |= element << low;
+                            this.absent[to][row] &= !(mask << low);
+                        }
+                    }
+                }
+            }
+        }
+        this
+    }
+}
 
 /// Most stored elements of a row.
 const DEPTH: usize = 64;

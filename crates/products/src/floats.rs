@@ -147,7 +147,7 @@ fn write<R: Rule>(
 
 /// The encoding of a number that half precision has.
 #[inline(always)]
-fn encoding(value: f32) -> u32 {
+pub(super) fn encoding(value: f32) -> u32 {
     let bits = value.to_bits();
     // Below the least normal number, the scale makes a subnormal number of single precision.
     let small = (value.abs() * f32::from_bits((127 - 112) << 23)).to_bits() >> 13;
