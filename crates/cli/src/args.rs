@@ -330,6 +330,9 @@ pub(crate) struct Bench {
     #[arg(long, short, value_name = "N", requires = "engine",
         value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
+    /// How products of matrices of floats are added, on machines that have them
+    #[arg(long, value_name = "device|exact|f32")]
+    pub(crate) matrix_sums: Option<String>,
     /// Write the rows as JSON, to standard output if FILE is -
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(crate) json: Option<String>,

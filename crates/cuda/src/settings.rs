@@ -1,7 +1,7 @@
 //! The driver's settings, from environment variables.
 
 use runtime::device::{Capability, Device};
-use runtime::{Asynchrony, CheckSet, Choice, Faults, Level};
+use runtime::{Asynchrony, CheckSet, Choice, Faults, Level, MatrixSums};
 use std::path::PathBuf;
 
 /// The driver's settings.
@@ -33,6 +33,9 @@ pub(crate) struct Settings {
     /// When steps of asynchronous operations are done (`SIMTLAB_ASYNC`: `early`, `late`,
     /// `random:SEED`); `None` for what the checks ask for.
     pub(crate) asynchrony: Option<Asynchrony>,
+    /// How products of matrices of floats are added (`SIMTLAB_MATRIX_SUMS`: `device`, `exact`,
+    /// `f32`).
+    pub(crate) matrix_sums: MatrixSums,
     /// What faults of kernels do (`SIMTLAB_FAULTS`: `stop`, `warn`, `launch`).
     pub(crate) faults: Faults,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
@@ -88,6 +91,9 @@ impl Settings {
                 .and_then(|names| CheckSet::parse(&names).ok())
                 .unwrap_or_default(),
             asynchrony: variable("SIMTLAB_ASYNC").and_then(|order| order.trim().parse().ok()),
+            matrix_sums: variable("SIMTLAB_MATRIX_SUMS")
+                .and_then(|rule| rule.trim().parse().ok())
+                .unwrap_or_default(),
             faults: variable("SIMTLAB_FAULTS")
                 .and_then(|name| Faults::find(name.trim()))
                 .unwrap_or_default(),
@@ -126,6 +132,7 @@ mod tests {
                 "SIMTLAB_CHECK" => "race",
                 "SIMTLAB_FAULTS" => "launch",
                 "SIMTLAB_ASYNC" => "random:7",
+                "SIMTLAB_MATRIX_SUMS" => "f32",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -137,6 +144,7 @@ mod tests {
         assert!(given.checks.observes() && !usual.checks.observes());
         assert_eq!((given.padding, usual.padding), (512, 1));
         assert_eq!((given.faults, usual.faults), (Faults::Launch, Faults::Stop));
+        assert_eq!((given.matrix_sums, usual.matrix_sums), (MatrixSums::F32, MatrixSums::Device));
         assert_eq!(given.asynchrony, Some(Asynchrony::Random(7)));
         assert_eq!(usual.asynchrony, None);
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));

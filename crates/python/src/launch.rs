@@ -20,7 +20,7 @@ use simt::memory::Addr;
 
 use crate::args::{Call, Given, buffer_name, in_python, specs};
 use crate::device::{Device, World};
-use crate::program::Program;
+use crate::program::{Program, option};
 use crate::raise::{Trouble, one};
 use crate::signals::Signals;
 
@@ -40,6 +40,7 @@ pub(crate) struct Wanted {
     exact: bool,
     stats: bool,
     check: Option<String>,
+    matrix_sums: String,
 }
 
 /// Places of the parts of a call.
@@ -245,6 +246,8 @@ fn begin(
     };
     let params = bind(kernel, specs, Some(places.args), &mut address_of)
         .map_err(|found| in_python(&found, kernel, specs))?;
+    let mut options = program.options.clone();
+    options.push(option("matrix-sums", &wanted.matrix_sums));
     let request = LaunchRequest {
         kernel: &kernel.name,
         grid: wanted.grid,
@@ -259,7 +262,7 @@ fn begin(
         engine: if wanted.exact { Choice::Exact } else { Choice::Fast },
         level: None,
         threads: threads(wanted.jobs),
-        options: &program.options,
+        options: &options,
     };
     let mut checker = checker(&program.name, wanted, places)?;
     let start = Instant::now();

@@ -84,7 +84,8 @@ fn load(
             (machine, read_input(&path, MAX_PROGRAM_BYTES, None).map_err(fail)?)
         }
     };
-    let options: Vec<MachineOption> = limits_of.into_iter().map(limits).collect();
+    let options: Vec<MachineOption> =
+        limits_of.into_iter().map(|value| option("limits-of", value)).collect();
     let machine = machines::configured(machine, &options).map_err(|finding| {
         Trouble::Launch(one(Diagnostic { primary: None, ..finding }), SourceMap::new())
     })?;
@@ -113,11 +114,11 @@ fn load(
     }
 }
 
-/// The option that says whose limits hold.
-fn limits(value: &str) -> MachineOption {
+/// An option of the machine.
+pub(crate) fn option(name: &str, value: &str) -> MachineOption {
     let span = Span::default();
     MachineOption {
-        key: Located { value: "limits-of".to_owned(), span },
+        key: Located { value: name.to_owned(), span },
         value: Located { value: OptionValue::String(value.to_owned()), span },
     }
 }

@@ -294,3 +294,37 @@ def test_limits_of_another_device():
     for wrong in ("soon", "", 9.0):
         with pytest.raises(simtlab.LaunchError, match="limits.of|target or none"):
             simtlab.run(shared, "k", 1, 1, limits_of=wrong)
+
+
+def test_sums_of_matrix_products():
+    program = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %t, %a, %b;
+  .reg .f32 %c, %d<4>;
+  .reg .b64 %out;
+  mov.b32 %a, 0x0e000e00;
+  mov.b32 %b, 0x0c000c00;
+  mov.f32 %c, 0f3f800000;
+  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3}, {%a, %a}, {%b}, {%c, %c, %c, %c};
+  mov.u32 %t, %tid.x;
+  ld.param.u64 %out, [out];
+  mad.wide.u32 %out, %t, 4, %out;
+  st.global.f32 [%out], %d0;
+  ret;
+}
+"""
+    # 1 plus eight products of 1.5 * 2^-24.
+    module = simtlab.Module(program)
+    for rule, places in (("device", 4), ("exact", 6), ("f32", 8)):
+        out = np.zeros(32, np.float32)
+        simtlab.run(program, "k", 1, 32, [out], matrix_sums=rule)
+        assert (out == np.float32(1 + places * 2.0**-23)).all(), rule
+        simtlab.run(program, "k", 1, 32, [out], matrix_sums=rule, engine="exact")
+        assert (out == np.float32(1 + places * 2.0**-23)).all(), rule
+        array = module.device.array(np.zeros(32, np.float32))
+        module.k[1, 32](array, matrix_sums=rule)
+        assert (array.numpy() == np.float32(1 + places * 2.0**-23)).all(), rule
+    with pytest.raises(simtlab.LaunchError, match="'device', 'exact' or 'f32'"):
+        simtlab.run(program, "k", 1, 32, [np.zeros(32, np.float32)], matrix_sums="f64")

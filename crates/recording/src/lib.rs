@@ -28,7 +28,7 @@ const BEGIN: &str = "<script type=\"application/json\" id=\"recording\">";
 const END: &str = "</script>";
 
 /// The options that a recorded command line may have, each with a value.
-pub const OPTIONS: [&str; 17] = [
+pub const OPTIONS: [&str; 18] = [
     "--kernel",
     "--grid",
     "--block",
@@ -42,6 +42,7 @@ pub const OPTIONS: [&str; 17] = [
     "--order",
     "--async",
     "--cluster",
+    "--matrix-sums",
     "--mechanism",
     "--warp-size",
     "--option",

@@ -13,7 +13,7 @@ use simt::memory::{
     AccessError, AccessKind, Addr, Backing, MapError, MemoryMap, Permission, Request,
 };
 use thiserror::Error;
-use vm::{Asynchrony, Heap, Variables};
+use vm::{Asynchrony, Heap, MatrixSums, Variables};
 
 use crate::blocks::Blocks;
 use crate::debugger::DebugClient;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub faults: Faults,
     /// When steps of asynchronous operations are done, or `None` for what the checks ask for.
     pub asynchrony: Option<Asynchrony>,
+    /// How products of matrices of floats are added.
+    pub matrix_sums: MatrixSums,
 }
 
 impl Default for Settings {
@@ -69,6 +71,7 @@ impl Default for Settings {
             checks,
             faults,
             asynchrony: None,
+            matrix_sums: MatrixSums::default(),
         }
     }
 }

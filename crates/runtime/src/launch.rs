@@ -269,6 +269,7 @@ impl Context {
         launch.guard = if self.settings.checks.has(Check::Memory) { checks::GUARD } else { 0 };
         launch.asynchrony =
             self.settings.asynchrony.or(crate::checks::asynchrony(self.settings.checks));
+        launch.matrix_sums = self.settings.matrix_sums;
         launch.device = self.settings.device.device(module.target());
         if shape.cooperative {
             let blocks = shape.grid.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent));

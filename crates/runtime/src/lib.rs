@@ -51,5 +51,5 @@ pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
 pub use texture;
 pub use totals::LaunchTotals;
-pub use vm::{Asynchrony, MAX_CLUSTER};
+pub use vm::{Asynchrony, MAX_CLUSTER, MatrixSums};
 pub use vm::{Counts, Heap, LaunchError, WARP_SIZE};

@@ -56,6 +56,10 @@ pub(crate) struct Exec {
     /// events, else early
     #[arg(long = "async", value_name = "early|late|random:SEED", value_parser = async_order)]
     pub(crate) asynchrony: Option<String>,
+    /// How products of matrices of floats are added: as devices do, exactly, or by fused
+    /// multiply-adds of single precision
+    #[arg(long, value_name = "device|exact|f32", value_parser = matrix_sums)]
+    pub(crate) matrix_sums: Option<String>,
     /// Threads of the host that run the blocks of a launch; by default as many as it has
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
@@ -95,6 +99,12 @@ pub(crate) struct Exec {
         value_name = "COMMAND"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+/// A rule of sums, as the libraries read it.
+fn matrix_sums(text: &str) -> Result<String, String> {
+    let rule = text.parse::<runtime::MatrixSums>();
+    rule.map(|rule| rule.to_string()).map_err(|error| error.to_string())
 }
 
 /// An order of asynchronous steps, as the libraries read it.

@@ -24,6 +24,9 @@ pub(crate) struct Target {
     /// Blocks of a cluster along x, y, z, in every row
     #[arg(long, value_name = "X,Y,Z")]
     pub(crate) cluster: Option<String>,
+    /// How products of matrices of floats are added, in every row
+    #[arg(long, value_name = "device|exact|f32")]
+    pub(crate) matrix_sums: Option<String>,
 }
 
 impl Target {
@@ -33,6 +36,7 @@ impl Target {
             options: self.options.clone(),
             asynchrony: self.asynchrony.clone(),
             cluster: self.cluster.clone(),
+            matrix_sums: self.matrix_sums.clone(),
             ..MachineOptions::default()
         };
         Run::of(&self.subject, machine)

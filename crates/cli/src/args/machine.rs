@@ -21,6 +21,10 @@ pub(crate) struct MachineOptions {
     /// ptx, ir: blocks of a cluster along x, y, z
     #[arg(long, value_name = "X,Y,Z")]
     pub(crate) cluster: Option<String>,
+    /// ptx, ir: how products of matrices of floats are added: as devices do, exactly, or by fused
+    /// multiply-adds of single precision
+    #[arg(long, value_name = "device|exact|f32")]
+    pub(crate) matrix_sums: Option<String>,
     /// pmask: whether PMASK exists
     #[arg(long, value_name = "on|off")]
     pub(crate) pmask: Option<String>,
@@ -105,6 +109,7 @@ impl MachineOptions {
         let named = [
             ("async", &self.asynchrony),
             ("cluster", &self.cluster),
+            ("matrix-sums", &self.matrix_sums),
             ("banks", &self.banks),
             ("level", &self.level),
             ("pmask", &self.pmask),

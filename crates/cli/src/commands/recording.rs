@@ -118,6 +118,7 @@ pub(super) fn of(
         ("--order", target.order.as_deref()),
         ("--async", target.asynchrony.as_deref()),
         ("--cluster", target.cluster.as_deref()),
+        ("--matrix-sums", target.matrix_sums.as_deref()),
         ("--mechanism", mechanism),
         ("--warp-size", warp_size),
     ];
@@ -157,6 +158,7 @@ pub(super) fn of_run(run: &Run) -> Result<Recording, String> {
         options: given.map(|(_, name, value)| format!("{name}={value}")).collect(),
         asynchrony: None,
         cluster: None,
+        matrix_sums: None,
     };
     of(&target, (run.mechanism.as_deref(), run.warp_size.as_deref()))
 }

@@ -134,7 +134,7 @@ fn builds_find_the_runtime() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
         command.arg("exec").arg("--libraries").arg(&folder).args(["--capability", "9.0"]);
         command
-            .args(["--async", "random:5", "--", "env"])
+            .args(["--async", "random:5", "--matrix-sums", "exact", "--", "env"])
             .env("CUDA_HOME", toolkit)
             .env("NVCC_PREPEND_FLAGS", "-O1");
         command
@@ -156,6 +156,7 @@ fn builds_find_the_runtime() {
             format!("SIMTLAB_LINK_VERSION={version}\n"),
             "TORCH_CUDA_ARCH_LIST=9.0+PTX\n".to_owned(),
             "SIMTLAB_ASYNC=random:5\n".to_owned(),
+            "SIMTLAB_MATRIX_SUMS=exact\n".to_owned(),
         ] {
             assert!(variables.contains(&line), "{line} {variables}");
         }

@@ -281,6 +281,19 @@ fn clusters_and_asynchronous_steps_have_options() {
     assert_eq!(words(&folder, &[&launch[..], &["--async", "late"]].concat()), [0; 32]);
     let output = simtlab(&[&["run"], &launch[..], &["--async", "never"]].concat());
     assert_eq!(output.status.code(), Some(2), "{output:?}");
+
+    // 1 plus eight products of 1.5 * 2^-24, added in three ways.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../filetests/tests/matrix/sums-device.ptx")
+        .display()
+        .to_string();
+    let launch = [&file, "--grid", "1", "--block", "32", "--arg", "out=u32[32]"];
+    for (rule, low) in [("device", 4), ("exact", 6), ("f32", 8)] {
+        let given = [&launch[..], &["--matrix-sums", rule]].concat();
+        assert_eq!(words(&folder, &given), [0x3f80_0000 + low; 32], "{rule}");
+    }
+    let output = simtlab(&[&["run"], &launch[..], &["--matrix-sums", "f64"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
 #[test]

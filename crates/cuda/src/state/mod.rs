@@ -87,6 +87,7 @@ impl Driver {
             checks: settings.checks,
             faults: settings.faults,
             asynchrony: settings.asynchrony,
+            matrix_sums: settings.matrix_sums,
         });
         let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
         let event_log = event_log.map(Arc::new);

@@ -45,6 +45,7 @@ class Wanted:
     exact: bool
     stats: bool
     check: Optional[str] = None
+    matrix_sums: str = "device"
 
 
 def renamed(args: Arguments, order: Sequence[str], names: Sequence[str]) -> Arguments:

@@ -63,13 +63,14 @@ class Kernel:
         jobs: Optional[int] = None,
         stats: bool = True,
         check: Union[None, str, Sequence[str]] = None,
+        matrix_sums: str = "device",
     ) -> "Result":
         """Runs the kernel to its end on its module's device, as `Module.launch` does."""
         if self._module is None:
             raise LaunchError(f"{self.name} is only described: a kernel of a simtlab.Module can be launched")
         return self._module.launch(
             self.name, grid, block, args, shared=shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit,
-            jobs=jobs, stats=stats, check=check,
+            jobs=jobs, stats=stats, check=check, matrix_sums=matrix_sums,
         )
 
     def __getitem__(self, shape: Tuple[Any, ...]) -> "Configured":
@@ -83,7 +84,7 @@ class Kernel:
 
 
 #: Options of a launch that `kernel[grid, block](...)` takes by name.
-_OPTIONS = frozenset({"mechanism", "warp_size", "engine", "seed", "limit", "jobs", "stats", "check"})
+_OPTIONS = frozenset({"mechanism", "warp_size", "engine", "seed", "limit", "jobs", "stats", "check", "matrix_sums"})
 
 
 class Configured:
@@ -175,12 +176,15 @@ def wanted(
     jobs: Optional[int] = None,
     stats: bool = True,
     check: Union[None, str, Sequence[str]] = None,
+    matrix_sums: str = "device",
 ) -> Wanted:
     """A launch with everything that Python can check checked."""
     if engine not in ("fast", "exact"):
         raise LaunchError(f"there is no engine {engine!r}: engines are 'fast' and 'exact'")
     if not isinstance(kernel, str) or not isinstance(mechanism, str):
         raise LaunchError("kernels and mechanisms are named by strings")
+    if matrix_sums not in ("device", "exact", "f32"):
+        raise LaunchError(f"there is no rule of sums {matrix_sums!r}: sums of matrix products are 'device', 'exact' or 'f32'")
     return Wanted(
         kernel=kernel,
         grid=extents(grid, "grid"),
@@ -195,6 +199,7 @@ def wanted(
         exact=engine == "exact",
         stats=bool(stats),
         check=check if check is None or isinstance(check, str) else ",".join(check),
+        matrix_sums=matrix_sums,
     )
 
 
@@ -259,13 +264,14 @@ class Module:
         jobs: Optional[int] = None,
         stats: bool = True,
         check: Union[None, str, Sequence[str]] = None,
+        matrix_sums: str = "device",
     ) -> Result:
         """Runs a kernel to its end on the module's device. Takes device arrays, and all that `simtlab.run` takes; options are those
         of `simtlab.run`."""
         passed = Passed(renamed(args, self._order(kernel), self._source_names(kernel)), self.device)
         launch = wanted(
             kernel, grid, block, passed, shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs,
-            stats=stats, check=check,
+            stats=stats, check=check, matrix_sums=matrix_sums,
         )
         return launch_on(self._program, self.device, launch, passed)
 

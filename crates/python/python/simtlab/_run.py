@@ -48,6 +48,7 @@ def run(
     stats: bool = True,
     check: _Check = None,
     limits_of: Optional[str] = None,
+    matrix_sums: str = "device",
 ) -> Result: ...
 
 
@@ -69,6 +70,7 @@ def run(
     stats: bool = True,
     check: _Check = None,
     limits_of: Optional[str] = None,
+    matrix_sums: str = "device",
 ) -> Result: ...
 
 
@@ -89,6 +91,7 @@ def run(
     stats: bool = True,
     check: _Check = None,
     limits_of: Optional[str] = None,
+    matrix_sums: str = "device",
 ) -> Union[Result, FileResult]:
     """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own. A program of one kernel needs no name.
 
@@ -97,12 +100,13 @@ def run(
 
     `args` are numbers, NumPy scalars and arrays, and bytes for structures, in the order of the parameters or as a dict by their
     names, those of the program or those of the CUDA source beside it. Arrays are copied in and, if they are writable and the launch ends
-    well, back. `limits_of` is as for `Module`. `check` names checks ("all", or some of "race", "init", "sync"), which run on the
+    well, back. `limits_of` is as for `Module`. `matrix_sums` says how products of matrices
+    of floats are added: as devices do ("device"), exactly ("exact"), or by fused multiply-adds of single precision ("f32"). `check` names checks ("all", or some of "race", "init", "sync"), which run on the
     exact engine: `findings` of the result has what they find. Without a mechanism and a warp size these are `ipdom` and 32. Warns (`RuntimeWarning`) of a float64 array that the kernel takes for
     one of 32-bit floats. Raises `Fault`, `Hang`, `LaunchError` or `CompileError`.
     """
     if kernel is None and grid is None and block is None and is_launch_file(ptx):
-        if args or shared or limits_of is not None:
+        if args or shared or limits_of is not None or matrix_sums != "device":
             raise LaunchError("a launch file says arguments and options itself")
         return run_file(
             ptx, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs, stats=stats, check=check
@@ -116,7 +120,7 @@ def run(
     passed = Passed(renamed(args, _parameters(program, name) if names else [], names), None)
     launch = wanted(
         name, grid, block, passed, shared, mechanism=mechanism or "ipdom", warp_size=32 if warp_size is None else warp_size, engine=engine,
-        seed=seed or 0, limit=limit, jobs=jobs, stats=stats, check=check,
+        seed=seed or 0, limit=limit, jobs=jobs, stats=stats, check=check, matrix_sums=matrix_sums,
     )
     return launch_on(program, None, launch, passed)
 

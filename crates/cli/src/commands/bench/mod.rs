@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use inputs::launch::{Located, RunDefaults};
+use inputs::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use isa::{Diagnostics, SourceMap, Span};
 use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
 use machines::{Choice, HostThreads, Level};
@@ -37,10 +37,11 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let targets = if args.targets.is_empty() { names.collect() } else { args.targets.clone() };
     let repeats = args.repeat.clamp(1, 1000);
     let level = super::run::level(args.simd);
+    let options = options(args.matrix_sums.as_deref());
     let mut rows = Vec::new();
     for target in &targets {
         let runs = runs((args.engine, args.jobs.map_or(1, usize::from)), level);
-        match measure(target, repeats, &runs, &mut sources) {
+        match measure(target, repeats, (&runs, &options), &mut sources) {
             Ok(more) => rows.extend(more),
             Err(found) => {
                 out.findings(&found, &sources);
@@ -98,16 +99,17 @@ fn runs(
 fn measure(
     target: &str,
     repeats: usize,
-    runs: &[Configuration],
+    (runs, options): (&[Configuration], &[MachineOption]),
     sources: &mut SourceMap,
 ) -> Result<Vec<Row>, Diagnostics> {
     let kernel = KERNELS.iter().find(|k| k.name == target);
     let mut job = match kernel {
-        Some(kernel) => job_of(kernel, sources)?,
+        Some(kernel) => job_of(kernel, options, sources)?,
         None => {
             let path = Path::new(target);
             let file = if path.is_dir() { path.join(LAUNCH_FILE) } else { path.to_owned() };
-            let parts = JobParts::from_launch_file(&file, None, sources)?;
+            let mut parts = JobParts::from_launch_file(&file, None, sources)?;
+            parts.options.extend_from_slice(options);
             Job::prepare(parts, &Settings::default(), sources)?
         }
     };
@@ -152,7 +154,21 @@ fn measure(
     Ok(rows)
 }
 
-fn job_of(kernel: &BenchKernel, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
+/// Options of the machine that measured launches have.
+fn options(matrix_sums: Option<&str>) -> Vec<MachineOption> {
+    let located = |value: String| Located { value, span: Span::default() };
+    let option = |rule: &str| MachineOption {
+        key: located("matrix-sums".to_owned()),
+        value: Located { value: OptionValue::String(rule.to_owned()), span: Span::default() },
+    };
+    matrix_sums.into_iter().map(option).collect()
+}
+
+fn job_of(
+    kernel: &BenchKernel,
+    options: &[MachineOption],
+    sources: &mut SourceMap,
+) -> Result<Job, Diagnostics> {
     let isa = machines::find("ptx").map_err(|finding| {
         let mut found = Diagnostics::new();
         found.push(finding);
@@ -188,7 +204,7 @@ fn job_of(kernel: &BenchKernel, sources: &mut SourceMap) -> Result<Job, Diagnost
         module_span: span,
         directory: Path::new("").to_owned(),
         run: RunDefaults::default(),
-        options: Vec::new(),
+        options: options.to_vec(),
         buffers: Vec::new(),
         launches,
         expectations: Vec::new(),

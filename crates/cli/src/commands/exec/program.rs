@@ -197,6 +197,9 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if let Some(order) = &args.asynchrony {
         command.env("SIMTLAB_ASYNC", order);
     }
+    if let Some(rule) = &args.matrix_sums {
+        command.env("SIMTLAB_MATRIX_SUMS", rule);
+    }
     if args.trace {
         command.env("SIMTLAB_TRACE", "1");
     }

@@ -29,7 +29,7 @@ use vm::{Launch, Resident};
 use crate::interface::{Axis, Named};
 use crate::launch::{LaunchProblem, Subject};
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "order",
     "slice",
     "predicate",
@@ -43,6 +43,7 @@ const NAMES: [&str; 16] = [
     "warp",
     "cluster",
     "async",
+    "matrix-sums",
     FORWARD_PROGRESS,
     CHECK_FACTS,
     LIMITS_OF.name,
@@ -193,6 +194,11 @@ fn set<const N: usize>(
             let order = text.parse::<vm::Asynchrony>();
             let order = order.map_err(|error| (error.to_string(), "write one of them".to_owned()));
             launch.asynchrony = Some(order?);
+        }
+        "matrix-sums" => {
+            let wrong = || (vm::NotMatrixSums.to_string(), "write one of them".to_owned());
+            let OptionValue::String(text) = &option.value.value else { return Err(wrong()) };
+            launch.matrix_sums = text.parse().map_err(|_| wrong())?;
         }
         "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
