@@ -5,14 +5,15 @@
 //! p0, 0 and 1: every instruction is a packet of its own. `@p5` and `!1,0` mean the same, alone or
 //! together. Comments start with `#`, `;` or `//`. Code starts at 0x24, after the launch block;
 //! data at 0x10_0000. A number after `jal` or `jpnz` is a distance. `.param NAME` and `.param NAME
-//! ptr` declare the contents of the block of arguments.
+//! ptr` declare the contents of the block of arguments. `prsw p1..p5, 8(x9)` and `prlw` of a range
+//! stand for an instruction for each predicate, with words one after another.
 //!
 //! Texts of the published project (Purdue-SoCET/cardinal) are read as they are: predicates as bare
 //! numbers (`mul x8, x3, x6, 2`, `bne 2, x12, x0`), its placeholder `pred` for p0, `org ADDRESS`,
 //! and a predicate behind a jump, which has none (a warning; its assembler drops it).
 
 use isa::asm::{
-    Cursor, Dialect, Expr, Fail, Image, OperandSlot, OperandValue, Operands, PrintContext,
+    Cursor, Dialect, Expr, Fail, Image, OperandSlot, OperandValue, Operands, PrintContext, Pseudo,
     Relation, Section, Syntax, assemble as assemble_text,
 };
 use isa::{Diagnostic, Diagnostics, FileId};
@@ -145,7 +146,62 @@ fn special_register(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
     Ok(OperandValue::Later(expr, Relation::Absolute))
 }
 
+/// The instructions that a store or load of the predicates `p1..p5` to or from words one after
+/// another stands for; `None` if the first operand is no range.
+fn range(pseudo: &Pseudo<'_>) -> Option<Result<Vec<String>, String>> {
+    let word = pseudo.mnemonic.to_ascii_lowercase();
+    if word != "prsw" && word != "prlw" {
+        return None;
+    }
+    let (first, last) = pseudo.operands.first()?.0.split_once("..")?;
+    let number = |text: &str| {
+        let digits = text.trim().strip_prefix(['p', 'P'])?;
+        digits.parse::<i64>().ok().filter(|&n| n < i64::from(PREDICATES))
+    };
+    let (Some(first), Some(last)) = (number(first), number(last)) else {
+        return Some(Err("a range of predicates is written `p1..p5`".to_owned()));
+    };
+    let place = match pseudo.operands.as_slice() {
+        [_, (place, _)] => offset_and_base(place),
+        _ => None,
+    };
+    let Some((offset, base)) = place else {
+        let form = format!("`{word} p{first}..p{last}, OFFSET(BASE)`, each in a packet of its own");
+        return Some(Err(format!("a range takes a number and a register: {form}")));
+    };
+    if last < first {
+        return Some(Err(format!("`p{first}..p{last}` has no predicate")));
+    }
+    let end = offset.saturating_add(WORD * (last - first));
+    if !OFFSETS.contains(&offset) || !OFFSETS.contains(&end) {
+        let (least, most) = (OFFSETS.start(), OFFSETS.end());
+        return Some(Err(format!(
+            "the range takes words at {offset} to {end}; offsets hold {least} to {most}: move the \
+             base, or split the range"
+        )));
+    }
+    let line = |p: i64| format!("{word} p{p}, {}({base})", offset + WORD * (p - first));
+    Some(Ok((first..=last).map(line).collect()))
+}
+
+/// Predicates that fields can name.
+const PREDICATES: u8 = 32;
+/// Bytes of a predicate in memory.
+const WORD: i64 = 4;
+/// What the offset of `prsw` and `prlw` holds.
+const OFFSETS: std::ops::RangeInclusive<i64> = -32..=31;
+
+/// Reads `OFFSET(BASE)`.
+fn offset_and_base(text: &str) -> Option<(i64, &str)> {
+    let (offset, base) = text.trim().strip_suffix(')')?.split_once('(')?;
+    Some((offset.trim().parse().ok()?, base.trim()))
+}
+
 impl Operands for PrfOperands {
+    fn expand(&self, pseudo: &Pseudo<'_>) -> Option<Result<Vec<String>, String>> {
+        range(pseudo)
+    }
+
     fn is_reserved(&self, word: &str) -> bool {
         let number = word.strip_prefix(['p', 'P']).and_then(|n| n.parse::<u8>().ok());
         number.is_some_and(|n| n < 32)

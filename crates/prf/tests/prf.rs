@@ -386,6 +386,27 @@ fn functions_without_a_result_give_the_same_quiet_nan_on_every_host() {
 }
 
 #[test]
+fn ranges_of_predicates_are_a_sequence() {
+    let assembled = |text: &str| assemble(Config::default().encoding, FileId::default(), text);
+    let words = |text: &str| Words::assembled(&assembled(text).unwrap()).0;
+    let one_by_one = "prsw p3, -8(x9)\nprsw p4, -4(x9)\nprsw p5, 0(x9)\nprlw p31, 28(x2)\nhalt\n";
+    assert_eq!(words("prsw p3..p5, -8(x9)\nPRLW p31..p31, 28(x2)\nhalt\n"), words(one_by_one));
+    let refused = |text: &str| {
+        let found = assembled(&format!("{text}\nhalt\n")).unwrap_err();
+        found.iter().next().unwrap().message.clone()
+    };
+    for (text, why) in [
+        ("prsw p5..p3, 0(x9)", "`p5..p3` has no predicate"),
+        ("prsw p1..p32, 0(x9)", "a range of predicates is written `p1..p5`"),
+        ("prlw p1..p9, 0(x9)", "words at 0 to 32; offsets hold -32 to 31"),
+        ("prlw p1..p9, x9", "a range takes a number and a register"),
+        ("prlw p1..p9, 0(x9), 1, 1", "a range takes a number and a register"),
+    ] {
+        assert!(refused(text).contains(why), "{text}: {}", refused(text));
+    }
+}
+
+#[test]
 fn pressure_counts_predicates_that_are_live_at_once() {
     let config = Config::default();
     let of = |text: &str| prf::pressure(&program(config, text));
