@@ -168,8 +168,8 @@ fn totals_beyond_a_word_are_those_of_the_model() {
             };
             let multiply = GroupMultiply::new(product);
             let two = [greatest | greatest << 16; LANES];
-            // A little less than 4, whose exponent is that of the products.
-            let addend = 0x407f_ffff | u32::from(negative) << 31;
+            // A little less than 2: with the products, each a little less than 4, more than 64.
+            let addend = 0x3fff_ffff | u32::from(negative) << 31;
             let all = |registers| vec![[addend; LANES]; WARPS * registers];
             let ones = |lines: usize| vec![greatest.into(); lines * product.depth()];
             let wanted = product.multiply(
@@ -185,5 +185,31 @@ fn totals_beyond_a_word_are_those_of_the_model() {
                 assert!(sums.iter().flatten().all(|&sum| u64::from(sum) == wanted[0]), "{level}");
             }
         }
+    }
+}
+
+/// Great elements of the right factor that no stored element meets do not align the others.
+#[test]
+fn what_a_sparse_factor_has_not_has_no_exponent() {
+    let product = GroupProduct {
+        columns: 8,
+        elements: [Element::F32, Element::Bf16, Element::Bf16],
+        sparse: true,
+        negated: [false; 2],
+        major: [Major::Depth; 2],
+        saturate: false,
+    };
+    let multiply = GroupMultiply::new(product);
+    // The first two of each four elements are stored. The others meet 2^100.
+    let metadata = [[[0x4444_4444; LANES], [0; LANES]]; WARPS];
+    let small = vec![[0x2000_2000; LANES]; 16];
+    let right = std::array::from_fn(|lane| if lane % 2 == 0 { 0x3f80_3f80 } else { 0x7180_7180 });
+    for level in levels() {
+        let factors = Factors::new(small.clone(), vec![right; 4], Some(metadata));
+        let mut sums = vec![[0; LANES]; WARPS * product.registers()];
+        multiply.multiply(level, MatrixSums::Device, factors, &mut sums);
+        // 16 times 2^-63.
+        let wanted = 2f32.powi(-59).to_bits();
+        assert!(sums.iter().flatten().all(|&sum| sum == wanted), "{level}");
     }
 }

@@ -222,3 +222,30 @@ fn chains_are_those_of_the_host() {
         assert_ne!(case.result, sign, "a zero has no sign");
     });
 }
+
+/// 1, half of its last place, and a product that is smaller by far more than a word: not a tie.
+#[test]
+fn the_smallest_product_decides_a_tie() {
+    let product = Product {
+        shape: Shape { m: 16, n: 8, k: 16 },
+        elements: [Element::F32, Element::Bf16, Element::Bf16, Element::F32],
+        spread: Spread::Mma,
+        columns: [false; 2],
+        bits: BitOp::Xor,
+        saturate: false,
+        rounding: simt::arith::Rounding::NearestEven,
+        sparse: None,
+    };
+    let power = |exponent: u64| (127 - exponent) << 7;
+    for (small, wanted) in [(power(60), 0x3f80_0001), (0, 0x3f80_0000)] {
+        // 2^-12 times itself, and the small number times itself; the other registers are zero.
+        let first = std::array::from_fn(|lane| match lane % 4 {
+            0 => power(12) | small << 16,
+            _ => 0,
+        });
+        let (zero, one) = ([0; LANES], [0x3f80_0000; LANES]);
+        let operands = [first, first, zero, zero, first, zero, one, one, one, one];
+        let results = product.multiply(MatrixSums::Exact, &operands);
+        assert_eq!(results, [[wanted; LANES]; 4]);
+    }
+}
