@@ -28,7 +28,7 @@ const BEGIN: &str = "<script type=\"application/json\" id=\"recording\">";
 const END: &str = "</script>";
 
 /// The options that a recorded command line may have, each with a value.
-pub const OPTIONS: [&str; 18] = [
+pub const OPTIONS: [&str; 19] = [
     "--kernel",
     "--grid",
     "--block",
@@ -38,6 +38,7 @@ pub const OPTIONS: [&str; 18] = [
     "--isa",
     "--tile-ops",
     "--conventions",
+    "--table",
     "--limits-of",
     "--order",
     "--async",

@@ -225,10 +225,15 @@ fn words(recording: &Recording) -> Result<(), RecordingError> {
             return Some("is no option of a recording");
         }
         // An option's value may be a file as a whole, an argument's in part.
+        let option = (name == "--option").then(|| value.split_once('=')).flatten();
+        if matches!(option, Some(("vcd" | "changes", _))) {
+            return Some("writes a file");
+        }
         let elsewhere = match name {
-            "--option" => match value.split_once('=') {
-                // The value of this one is always a file.
-                Some(("params", file)) => Some(file),
+            "--table" => Some(value),
+            "--option" => match option {
+                // The values of these are always files.
+                Some(("params" | "table", file)) => Some(file),
                 Some((_, value)) => value.strip_prefix('@'),
                 None => None,
             },

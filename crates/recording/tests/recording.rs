@@ -57,6 +57,8 @@ fn recordings() -> impl Strategy<Value = Recording> {
     let option = (select(&OPTIONS[..]), "[a-z0-9=,.\\[\\]]{0,12}");
     let option = option.prop_map(|(name, value)| match name {
         "--option" => format!("{name}=seed={value}"),
+        // Its value is a file of the recording.
+        "--table" => format!("{name}={{{{k.ptx}}}}"),
         _ => format!("{name}={value}"),
     });
     (files, contents, vec(option, 0..5), vec(launch(), 0..3)).prop_map(
@@ -185,6 +187,9 @@ fn recordings_write_and_read_nothing_of_their_own() {
         (vec!["{{k.ptx}}", "--record=x"], "is no option of a recording"),
         (vec!["{{k.ptx}}", "more.ptx"], "is no option with a value"),
         (vec!["{{k.ptx}}", "--arg=x=@/etc/passwd"], "reads a file outside of the recording"),
+        (vec!["{{k.ptx}}", "--table=/etc/passwd"], "reads a file outside of the recording"),
+        (vec!["{{k.ptx}}", "--option=table=/etc/passwd"], "reads a file outside of the recording"),
+        (vec!["{{k.ptx}}", "--option=vcd=/tmp/x"], "writes a file"),
         (vec!["{{k.ptx}}", "--option=input=@/etc/passwd"], "reads a file outside"),
         (vec!["{{k.ptx}}", "--option=params=/etc/passwd"], "reads a file outside"),
         (vec![], "word 0 of the command line, ``, is missing"),
