@@ -318,8 +318,8 @@ impl Cfg {
         self.succ.edges()
     }
 
-    /// Whether lanes may leave the kernel or function in this block: it has no successor, or was
-    /// said to exit under a condition.
+    /// Whether lanes may leave the kernel or function in this block: it has no successor and was
+    /// not said to stop, or was said to exit under a condition.
     ///
     /// # Panics
     /// If `node` is not of this graph.
@@ -413,6 +413,16 @@ impl CfgBuilder {
         successors: impl IntoIterator<Item = u32>,
     ) -> Result<Node, GraphError> {
         self.push(successors, true)
+    }
+
+    /// Adds the next block, which no lane leaves.
+    ///
+    /// # Errors
+    /// [`GraphError::TooLarge`].
+    pub fn stopping_block(&mut self) -> Result<Node, GraphError> {
+        let node = self.push([], false)?;
+        self.exit[node.index()] = false;
+        Ok(node)
     }
 
     fn push(

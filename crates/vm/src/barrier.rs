@@ -168,8 +168,8 @@ pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32
         let lanes = first..(first + warp).min(threads);
         let (here, rounds) = barrier.arrivals(lanes.clone());
         if cta.warp_barriers {
-            // "Barriers are executed on a per-warp basis as if all the threads in a warp are active"
-            // (PTX ISA, targets before sm_70).
+            // "Barriers are executed on a per-warp basis as if all the threads in a warp are
+            // active" (PTX ISA, targets before sm_70).
             arrived += rounds * cta.warp;
             live += if lanes.clone().any(|t| !cta.exited[t]) { cta.warp } else { 0 };
         } else {

@@ -75,7 +75,8 @@ pub(super) struct Operation {
     pub(super) generic: bool,
     /// What happened before, as every warp knows that takes part.
     pub(super) known: Arc<VectorClock>,
-    /// Threads, or warps, in whose groups it is and which have not waited for it: it stays for them.
+    /// Threads, or warps, in whose groups it is and which have not waited for it: it stays for
+    /// them.
     waiters: usize,
 }
 
