@@ -23,8 +23,8 @@ compile() {
 }
 
 # What the checks find in a program, where it is not nothing: there is no barrier in `wgmma_sm90` between the waits of single threads for
-# `cp.async` and the product, and the compressor of 62 has a barrier in divergent code.
-declare -A found=([wgmma_sm90]='overwritten-in-flight' [62_hopper_sparse_gemm]='divergent-barrier')
+# `cp.async` and the product.
+declare -A found=([wgmma_sm90]='overwritten-in-flight')
 
 # passes EXPECTED PROGRAM ARGUMENT...: runs it in each way; its output has to match a pattern, and what the checks find be as told above.
 passes() {
