@@ -350,8 +350,8 @@ fn digest_cta<const N: usize>(digest: &mut Digest, cta: &Cta<N>) {
     digest.words(cta.exited.iter().map(|&exited| exited.into()));
     digest.words(cta.parked.iter().map(|parked| parked.map_or(u64::MAX, |p| p.pc.0)));
     for barrier in &cta.barriers {
-        digest.words(barrier.arrived.words().iter().chain(barrier.waiting.words()).copied());
-        digest.words(barrier.again.iter().map(|&thread| thread as u64));
+        let masks = barrier.arrived.words().iter().chain(barrier.waiting.words()).copied();
+        digest.words(masks.chain(barrier.again.iter().map(|&thread| thread as u64)));
     }
     for meeting in &cta.rendezvous {
         let pc = meeting.pc.map_or(u64::MAX, |pc| pc.0);
