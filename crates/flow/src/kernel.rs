@@ -152,7 +152,7 @@ mod tests {
         );
         assert_eq!(graph_of(&f).unwrap_err(), GraphError::Empty);
         let term = ir::Term::new(TermKind::Fall);
-        f.blocks.push(ir::Block { name: "b".into(), insts: Vec::new(), term });
+        f.blocks.push(Block { name: "b".into(), insts: Vec::new(), term });
         assert!(matches!(graph_of(&f), Err(GraphError::Target { target: 1, .. })));
     }
 }

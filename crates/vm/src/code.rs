@@ -312,6 +312,7 @@ pub enum CollectiveKind {
 
 /// An operation of a warp on products of its warp group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "what is copied is little beside the product")]
 pub enum WarpGroupOp {
     /// Orders accesses before the products that follow.
     Fence,

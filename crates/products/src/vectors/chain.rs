@@ -1,6 +1,5 @@
 //! Chains of fused multiply-adds of single precision in the order of the depth.
 
-use super::super::terms::COLUMNS;
 use super::Sums;
 use super::factors::{Left, Right, parts};
 use std::arch::x86_64::{
@@ -21,9 +20,8 @@ pub(super) fn add<const F: u8, const N: usize, const E: usize, const D: usize>(
         for word in 0..4 {
             for part in 0..parts(F) {
                 let x = left.values[word * parts(F) + part];
-                for column in 0..COLUMNS {
-                    let y = right.value(part, word, column);
-                    totals[column] = _mm512_fmadd_ps(x, y, totals[column]);
+                for (column, total) in totals.iter_mut().enumerate() {
+                    *total = _mm512_fmadd_ps(x, right.value(part, word, column), *total);
                 }
             }
         }

@@ -88,8 +88,8 @@ fn memory(random: &mut Rng, length: usize) -> Vec<u8> {
         .flat_map(|_| {
             let bits = random.bits();
             let value = match bits % 5 {
-                0 => bits >> (bits >> 8) % 60,
-                1 => (bits as i64 >> (bits >> 8) % 60) as u64,
+                0 => bits >> ((bits >> 8) % 60),
+                1 => (bits as i64 >> ((bits >> 8) % 60)) as u64,
                 2 => [0, 1, u64::MAX, 1 << 63, 0x8000_0000, 0x7fff_ffff][bits as usize / 8 % 6],
                 _ => bits,
             };

@@ -386,7 +386,7 @@ pub(crate) fn bits(op: &str, value: u64, m: u32, n: u32, ring: u32) -> u64 {
         "bcnt" => field.iter().filter(|&&bit| bit).count() as u64,
         "clz" => field.iter().rev().take_while(|&&bit| !bit).count() as u64,
         "ctz" => field.iter().take_while(|&&bit| !bit).count() as u64,
-        "rev" if n % 8 == 0 => {
+        "rev" if n.is_multiple_of(8) => {
             let bytes: Vec<bool> = field.chunks(8).rev().flatten().copied().collect();
             number(&bytes)
         }
