@@ -9,10 +9,12 @@ mod context;
 mod options;
 mod program;
 
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ::linx::{Codec, Conventions, Linx, Parameter, TileOps, Variant as Table};
 use inputs::elem::shortened;
+use inputs::file::read_input;
 use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
 use isa::Diagnostic;
 use simt::machine::Machine;
@@ -101,11 +103,9 @@ const LARGEST_TABLE: u64 = 1 << 20;
 /// Reads the table of a designer.
 fn table(file: &str) -> Result<&'static Table, String> {
     let about = |why: &dyn std::fmt::Display| format!("the table {}: {why}", shortened(file));
-    let length = std::fs::metadata(file).map_err(|error| about(&error))?.len();
-    if length > LARGEST_TABLE {
-        return Err(about(&format!("{length} bytes; the most are {LARGEST_TABLE}")));
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| about(&error))?;
+    let bytes = read_input(Path::new(file), LARGEST_TABLE, None);
+    let bytes = bytes.map_err(|finding| about(&finding.message))?;
+    let text = String::from_utf8(bytes).map_err(|error| about(&error))?;
     Table::read(&text).map_err(|errors| {
         let shown: Vec<String> = errors.iter().take(4).map(ToString::to_string).collect();
         let more = errors.len() - shown.len();
