@@ -203,7 +203,7 @@ class _Call:
             if known is None:
                 known = self.upcast[id(view)] = (view, view.to(wider))
             view = known[1]
-        if writes and (wider is not None or self.operator.is_out):
+        if writes and (wider is not None or self.operator.is_out or value.layout is not torch.strided):
             self.written.append((value, view))
         return view
 
@@ -287,6 +287,10 @@ class _Call:
     def write_back(self) -> None:
         """Gives what is written its size, and rounds what was computed in single precision."""
         for given, made in self.written:
+            if given.layout is not torch.strided and given.is_cuda:
+                # A sparse tensor's parts are others after it is written.
+                given.data = to_cuda(made.to(given.dtype), given.device)
+                continue
             resized = given.size() != made.size()
             if resized:
                 given.resize_(made.size())

@@ -71,9 +71,7 @@ class Views:
         if self.device is None:
             self.device = tensor.device
         if tensor.layout is not _STRIDED:
-            if writes:
-                raise NotImplementedError("simtlab: operators that write to sparse tensors on CUDA are not computed on the host")
-            made = self._sparse(tensor, False)
+            made = self._sparse(tensor, writes)
         else:
             made = self._strided(tensor, writes)
         # The tensor is kept, so that its id is not another's.
