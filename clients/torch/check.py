@@ -69,6 +69,14 @@ def devices_do_not_mix():
 
 
 @check
+def cudnn_stays_off():
+    torch.backends.cudnn.enabled = True
+    with torch.backends.cudnn.flags(enabled=True):
+        assert not torch.backends.cudnn.enabled
+        nn.GRU(3, 4).to(CUDA)(torch.ones(2, 2, 3, device=CUDA))[0].sum().backward()
+
+
+@check
 def errors_are_errors():
     raises(IndexError, "out of bounds", lambda: torch.ones(3, device=CUDA)[torch.tensor([5], device=CUDA)])
     raises(RuntimeError, "cannot be multiplied", lambda: torch.ones(3, 2, device=CUDA) @ torch.ones(3, 2, device=CUDA))
@@ -135,6 +143,14 @@ def sparse_tensors():
     d = torch.arange(6.0, device=CUDA).reshape(3, 2)
     assert torch.equal(s @ d, s.to_dense() @ d) and (s + s).to_dense().tolist() == [[0, 0, 6], [8, 0, 10]]
     assert torch.equal(torch.eye(3).to_sparse_csr().cuda() @ d, d) and torch.equal(d.to_sparse().to_dense(), d)
+    assert s.clone().add_(s).mul_(2).to_dense().tolist() == [[0, 0, 12], [16, 0, 20]] and s.clone().zero_()._nnz() == 0
+    for layout in (torch.eye(3).half().to_sparse_csr(), torch.eye(3).to_sparse_csc()):
+        assert torch.equal(layout.cuda().mul_(3).to_dense().cpu(), 3 * layout.to_dense())
+    table = nn.Embedding(5, 3, sparse=True).cuda()
+    before = table.weight.detach().clone()
+    table(torch.tensor([1, 2, 1], device=CUDA)).sum().backward()
+    torch.optim.SparseAdam(table.parameters(), lr=0.1).step()
+    assert (table.weight != before).any(1).tolist() == [False, True, True, False, False]
 
 
 @check

@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from . import capture, ledger, randomness
-from .views import CPU, Views, dense_strides, follows_undefined, to_cuda
+from .views import CPU, Views, dense_strides, follows_undefined, to_cuda, write_sparse
 
 #: Operators that launch no kernel of PyTorch's: they allocate, describe, or copy by the driver. By name, or by name and overload.
 KEPT = frozenset(
@@ -288,8 +288,7 @@ class _Call:
         """Gives what is written its size, and rounds what was computed in single precision."""
         for given, made in self.written:
             if given.layout is not torch.strided and given.is_cuda:
-                # A sparse tensor's parts are others after it is written.
-                given.data = to_cuda(made.to(given.dtype), given.device)
+                write_sparse(given, made)
                 continue
             resized = given.size() != made.size()
             if resized:
