@@ -82,6 +82,9 @@ def errors_are_errors():
     raises(RuntimeError, "cannot be multiplied", lambda: torch.ones(3, 2, device=CUDA) @ torch.ones(3, 2, device=CUDA))
     raises(RuntimeError, "single memory location", lambda: torch.ones(1, device=CUDA).expand(3).add_(1))
     raises(RuntimeError, "device type for generator", lambda: torch.rand(2, generator=torch.Generator(), device=CUDA))
+    image = torch.zeros(1, 1, 4, 4, device=CUDA, dtype=torch.uint8)
+    raises(NotImplementedError, "not implemented for torch.uint8", lambda: F.interpolate(image, (8, 8), mode="bilinear"))
+    raises(RuntimeError, "lambda must be in range", lambda: F.softshrink(torch.ones(3, device=CUDA).half(), 65507.0))
     raises(NotImplementedError, "aten::_cslt_compress", lambda: torch.ops.aten._cslt_compress(torch.rand(32, 32, device=CUDA).half()))
 
 
@@ -94,6 +97,9 @@ def halves_are_rounded_once():
     wanted = (a.double() @ b.double().t()).to(torch.bfloat16)
     got = (a.to(CUDA) @ b.to(CUDA).t()).cpu()
     assert got.dtype == torch.bfloat16 and (got != wanted).float().mean() < 0.01
+    norm = nn.BatchNorm1d(3, momentum=None).to(CUDA, torch.bfloat16)
+    norm(torch.full((4, 3), 5.0, device=CUDA, dtype=torch.bfloat16))
+    assert norm.running_mean.tolist() == [5, 5, 5] and norm.running_mean.dtype == torch.bfloat16
     assert (x == 0.1).all() and (x * 2.0).dtype == torch.float16
 
 
