@@ -333,6 +333,17 @@ pub(crate) struct Bench {
     /// How products of matrices of floats are added, on machines that have them
     #[arg(long, value_name = "device|exact|f32")]
     pub(crate) matrix_sums: Option<String>,
+    /// Measure how much slower compiled code is with each of these checks: memory, init, race, sync
+    /// and all of these if none is named
+    #[arg(
+        long,
+        value_name = "CHECKS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "memory,init,race,sync,all",
+        conflicts_with = "engine"
+    )]
+    pub(crate) check: Option<String>,
     /// Write the rows as JSON, to standard output if FILE is -
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(crate) json: Option<String>,

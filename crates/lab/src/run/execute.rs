@@ -1,7 +1,6 @@
 //! Execution of jobs.
 
 use std::borrow::Cow;
-use std::time::Instant;
 
 use inputs::argspec::BufferRef;
 use inputs::array::Array;
@@ -21,7 +20,7 @@ use super::job::{Job, Result, UNSUPPORTED};
 use super::memory::{self, MemoryContents};
 use super::prepare::one;
 use super::report::{FinalBuffer, Report};
-use super::time::since;
+use super::time::{Clock, wall_time};
 use crate::stats::RunStats;
 
 /// A buffer in guest memory.
@@ -94,6 +93,8 @@ pub(super) struct RunSettings<'a> {
     /// The machine's options, of the job, and of the launches that have their own.
     pub(super) options: Cow<'a, [MachineOption]>,
     pub(super) of_launches: Vec<Cow<'a, [MachineOption]>>,
+    /// What times launches.
+    pub(super) clock: Clock,
 }
 
 impl<'a> RunSettings<'a> {
@@ -105,6 +106,7 @@ impl<'a> RunSettings<'a> {
             limit: job.limit,
             options: Cow::Borrowed(&job.options),
             of_launches: job.launches.iter().map(|(_, l)| Cow::Borrowed(&l.options[..])).collect(),
+            clock: wall_time,
         }
     }
 
@@ -227,11 +229,11 @@ impl Job {
         for (index, params) in blocks.iter().enumerate() {
             let request = self.request(index, params, settings, detailed);
             schedules.push(context.schedule(&request));
-            let start = Instant::now();
+            let start = (settings.clock)();
             let result = context
                 .launch(&request, monitor)
                 .map_err(|problem| one(self.locate(problem, index, settings)))?;
-            seconds += since(start);
+            seconds += (settings.clock)().saturating_sub(start).as_secs_f64();
             let ended = matches!(result.end, End::Done);
             results.push(result);
             if !ended {

@@ -26,5 +26,5 @@ pub use memory::{MemoryContents, MemoryRequest};
 pub use prepare::{JobParts, load_program, wanted};
 pub use report::{CheckOutcome, FinalBuffer, Report, Verdict};
 pub use run_words::{RunWords, Word};
-pub use time::Timing;
+pub use time::{Clock, Timing, wall_time};
 pub use variant::{Variant, VariantRun};

@@ -1,8 +1,10 @@
 //! Timing of jobs.
 
-use std::time::Instant;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
-use machines::{Choice, End, HostThreads, LaunchMonitor, Level, Progress};
+use machines::probe::Probe;
+use machines::{Choice, End, HostThreads, LaunchMonitor, Level, ProbedMonitor, Progress};
 
 use super::execute::RunSettings;
 use super::job::{Job, Result};
@@ -46,11 +48,33 @@ impl Job {
         threads: HostThreads,
         detailed: bool,
     ) -> Result<Timing> {
+        self.time_probed((engine, level), threads, (detailed, wall_time), None)
+    }
+
+    /// Does the same as [`Self::time`] by another clock, and with a probe that observes the
+    /// launches.
+    ///
+    /// # Errors
+    /// As [`Self::time`].
+    pub fn time_probed(
+        &mut self,
+        (engine, level): (Choice, Option<Level>),
+        threads: HostThreads,
+        (detailed, clock): (bool, Clock),
+        probe: Option<&mut dyn Probe>,
+    ) -> Result<Timing> {
         let best = std::mem::replace(&mut self.level, level);
         let kept = std::mem::replace(&mut self.engine, engine);
         let usual = std::mem::replace(&mut self.threads, threads);
         let mut engines = EngineNames::default();
-        let outcome = self.launch_all(&RunSettings::of(self), detailed, &mut engines);
+        let settings = RunSettings { clock, ..RunSettings::of(self) };
+        let outcome = match probe {
+            None => self.launch_all(&settings, detailed, &mut engines),
+            Some(probe) => {
+                let monitor = &mut engines;
+                self.launch_all(&settings, detailed, &mut ProbedMonitor { monitor, probe })
+            }
+        };
         (self.engine, self.level, self.threads) = (kept, best, usual);
         let outcome = outcome?;
         let slots = outcome.results.iter().map(|r| r.stats.counts.slots.active());
@@ -63,7 +87,11 @@ impl Job {
     }
 }
 
-/// Returns the time since `start` in seconds.
-pub(super) fn since(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64()
+/// The time since any moment that stays the same.
+pub type Clock = fn() -> Duration;
+
+/// The time that has passed.
+pub fn wall_time() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
 }

@@ -12,6 +12,7 @@ use super::checks::Check;
 use super::execute::{LaunchResults, RunSettings};
 use super::job::Job;
 use super::report::FinalBuffer;
+use super::time::wall_time;
 use crate::stats::RunStats;
 
 /// Settings that replace those of a job.
@@ -219,6 +220,7 @@ impl Job {
                     own => changed(own),
                 })
                 .collect(),
+            clock: wall_time,
         }
     }
 

@@ -4,6 +4,8 @@
 //! whole launch. The first launch on an engine includes decoding and compilation, which later ones
 //! reuse.
 
+mod checked;
+mod clock;
 mod kernels;
 
 use std::fmt::Write;
@@ -38,6 +40,16 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let repeats = args.repeat.clamp(1, 1000);
     let level = super::run::level(args.simd);
     let options = options(args.matrix_sums.as_deref());
+    if let Some(checks) = &args.check {
+        let measured = checked::measure(&targets, checks, (repeats, level, &options), &mut sources);
+        return match measured {
+            Ok(rows) => write(args, &checked::table(&rows), &checked::json(&rows), out),
+            Err(found) => {
+                out.findings(&found, &sources);
+                Exit::Usage
+            }
+        };
+    }
     let mut rows = Vec::new();
     for target in &targets {
         let runs = runs((args.engine, args.jobs.map_or(1, usize::from)), level);
@@ -49,13 +61,18 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
             }
         }
     }
+    write(args, &table(&rows), &json(&rows), out)
+}
+
+/// Writes a table, or its rows as JSON to where they are asked for.
+fn write(args: &Bench, table: &str, json: &serde_json::Value, out: &mut Out) -> Exit {
     match args.json.as_deref() {
-        None => out.text(&table(&rows)),
-        Some("-") => out.text(&format!("{:#}\n", json(&rows))),
+        None => out.text(table),
+        Some("-") => out.text(&format!("{json:#}\n")),
         Some(path) => {
-            if let Err(error) = std::fs::write(path, format!("{:#}\n", json(&rows))) {
+            if let Err(error) = std::fs::write(path, format!("{json:#}\n")) {
                 let message = format!("cannot write {path}: {}", inputs::file::io_reason(&error));
-                out.finding(&isa::Diagnostic::error("cli::output", message), &sources);
+                out.finding(&isa::Diagnostic::error("cli::output", message), &SourceMap::new());
                 return Exit::Usage;
             }
         }
@@ -103,16 +120,7 @@ fn measure(
     sources: &mut SourceMap,
 ) -> Result<Vec<Row>, Diagnostics> {
     let kernel = KERNELS.iter().find(|k| k.name == target);
-    let mut job = match kernel {
-        Some(kernel) => job_of(kernel, options, sources)?,
-        None => {
-            let path = Path::new(target);
-            let file = if path.is_dir() { path.join(LAUNCH_FILE) } else { path.to_owned() };
-            let mut parts = JobParts::from_launch_file(&file, None, sources)?;
-            parts.options.extend_from_slice(options);
-            Job::prepare(parts, &Settings::default(), sources)?
-        }
-    };
+    let mut job = job_of_target(target, options, sources)?;
     let mut native = kernel.and_then(|k| baseline::kernel(k.name, k.n));
     let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
@@ -162,6 +170,22 @@ fn options(matrix_sums: Option<&str>) -> Vec<MachineOption> {
         value: Located { value: OptionValue::String(rule.to_owned()), span: Span::default() },
     };
     matrix_sums.into_iter().map(option).collect()
+}
+
+/// Returns the job of a kernel with a fixed size, or of a launch file.
+fn job_of_target(
+    target: &str,
+    options: &[MachineOption],
+    sources: &mut SourceMap,
+) -> Result<Job, Diagnostics> {
+    if let Some(kernel) = KERNELS.iter().find(|k| k.name == target) {
+        return job_of(kernel, options, sources);
+    }
+    let path = Path::new(target);
+    let file = if path.is_dir() { path.join(LAUNCH_FILE) } else { path.to_owned() };
+    let mut parts = JobParts::from_launch_file(&file, None, sources)?;
+    parts.options.extend_from_slice(options);
+    Job::prepare(parts, &Settings::default(), sources)
 }
 
 fn job_of(
