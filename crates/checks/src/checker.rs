@@ -217,6 +217,10 @@ impl Screen for Checker {
         self.screening.as_mut().is_some_and(|screening| screening.begin(launch))
     }
 
+    fn judges_accesses(&self) -> bool {
+        self.screening.as_ref().is_some_and(Screening::judges_accesses)
+    }
+
     fn access(&mut self, access: &ScreenedAccess<'_>) -> bool {
         let undefined = self.init.as_mut().and_then(Init::defined).map(|defined| &defined.memory);
         self.screening.as_mut().is_some_and(|screening| screening.access(access, undefined))

@@ -2,7 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use fast::{AccessSink, Declined, Detail, Finished, ForkedSink, LaunchObserver, Level, Screen};
+use fast::{
+    AccessSink, Declined, Detail, Finished, ForkedSink, LaunchObserver, Level, Screen,
+    ScreenedAccess, ScreenedLaunch,
+};
 use simt::memory::MemoryMap;
 use simt::observe::GroupId;
 use simt::{Pc, WarpMask};
@@ -25,13 +28,15 @@ pub(crate) fn attempt(
     monitor: &mut dyn Monitor,
 ) -> Result<Finished, Declined> {
     let mut declined = Declined::Wrapped;
-    let screened = monitor.screen().is_some();
+    let judges = monitor.screen().map(|screen| screen.judges_accesses());
+    let screened = judges.or(fast::has_guards(state).then_some(false));
     // With assumptions about indices first, and without if one of them fails.
     for assume in [true, false] {
         let preparation = Preparation {
             assume,
             level: options.level.unwrap_or_else(Level::best).or_less(),
-            compile: options.engine != Choice::Interpreted && !screened,
+            compile: options.engine != Choice::Interpreted
+                && !(screened.is_some() && options.detailed),
             detailed: options.detailed,
             threads: options.threads.count,
             eager: options.threads.eager,
@@ -47,7 +52,9 @@ pub(crate) fn attempt(
             }
         };
         let accesses = AccessCounts::default();
-        let mut observer = Observer { accesses, committed: counters, monitor: &mut *monitor };
+        let bounds = screened.map(|_| Bounds);
+        let mut observer =
+            Observer { accesses, committed: counters, bounds, monitor: &mut *monitor };
         std::mem::swap(state.memory_mut(), memory);
         let ran = ready.run(&mut *state, &mut observer);
         std::mem::swap(state.memory_mut(), memory);
@@ -75,12 +82,38 @@ pub(crate) fn attempt(
     Err(declined)
 }
 
+/// The screen of launches in which accesses have to lie in shared variables, which the fast engine
+/// sees to, and nothing else matters.
+struct Bounds;
+
+impl Screen for Bounds {
+    fn begin(&mut self, _launch: &ScreenedLaunch) -> bool {
+        true
+    }
+
+    fn judges_accesses(&self) -> bool {
+        false
+    }
+
+    fn access(&mut self, _access: &ScreenedAccess<'_>) -> bool {
+        true
+    }
+
+    fn barrier(&mut self, _cta: u64) {}
+
+    fn cta_ended(&mut self, _cta: u64) {}
+
+    fn ended(&mut self) {}
+}
+
 /// Counts accesses, and relays progress to the monitor.
 struct Observer<'a> {
     /// Accesses since CTAs were last committed.
     accesses: AccessCounts,
     /// Counts of the committed CTAs.
     committed: &'a mut Counters,
+    /// The screen of launches of which the monitor has none.
+    bounds: Option<Bounds>,
     monitor: &'a mut dyn Monitor,
 }
 
@@ -98,7 +131,8 @@ impl LaunchObserver for Observer<'_> {
     }
 
     fn screen(&mut self) -> Option<&mut dyn Screen> {
-        self.monitor.screen()
+        let bounds = self.bounds.as_mut()?;
+        Some(self.monitor.screen().unwrap_or(bounds))
     }
 
     fn accesses(&mut self) -> Option<&mut dyn AccessSink> {

@@ -24,8 +24,8 @@ pub(crate) struct Preparation {
     pub(crate) threads: usize,
     /// Whether it uses them even if that takes longer.
     pub(crate) eager: bool,
-    /// Whether checks judge its accesses.
-    pub(crate) screened: bool,
+    /// Whether a screen follows it, and whether that judges accesses.
+    pub(crate) screened: Option<bool>,
 }
 
 /// All that a decoded launch of one program depends on.
@@ -57,7 +57,7 @@ impl Cache {
         state: &State<1>,
         preparation: Preparation,
     ) -> Result<Arc<Ready>, Declined> {
-        fast::may_run(state, preparation.screened)?;
+        fast::may_run(state, preparation.screened.is_some())?;
         let setup = state.setup();
         let (kernel, grid, block) = (setup.kernel, setup.grid, setup.block);
         let variables = setup.variables.into();
@@ -67,8 +67,11 @@ impl Cache {
         }
         let Preparation { assume, level, compile, detailed, threads, eager, screened } =
             preparation;
-        let prepare = if screened { fast::prepare_screened } else { fast::prepare };
-        let ready = prepare(program, state, assume).map(|kernel| {
+        let decoded = match screened {
+            Some(judges) => fast::prepare_screened(program, state, assume, judges),
+            None => fast::prepare(program, state, assume),
+        };
+        let ready = decoded.map(|kernel| {
             let kernel = kernel.on_threads(threads);
             let kernel = if eager { kernel.eagerly() } else { kernel };
             let make = if compile { Ready::new } else { Ready::interpreted };

@@ -27,7 +27,9 @@ pub use ahead::Ahead;
 pub use cache::Cache;
 pub use counters::{Counters, PcSlots, PcTraffic};
 pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
-pub use fast::{Declined, Level, Screen, ScreenedAccess, ScreenedLaunch, Threads};
+pub use fast::{
+    Declined, Level, RowPattern, Screen, ScreenedAccess, ScreenedAddresses, ScreenedLaunch, Threads,
+};
 pub use jit::{Coverage, Refused};
 pub use launch::{EngineUsed, Launch, Outcome, launch};
 pub use monitor::{Attached, Monitor, Progress, Selected, Unmonitored};

@@ -524,6 +524,19 @@ pub struct Code {
     pub footprints: Box<Footprints>,
     /// Whether something may decline a launch whose footprints show nothing wrong.
     pub(crate) may_decline: bool,
+    /// Whether launches are [screened](crate::Screen), and which accesses are judged.
+    pub screened: Option<Judged>,
+}
+
+/// The accesses of a screened launch that its screen judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Judged {
+    /// None: barriers and collectives alone matter.
+    Nothing,
+    /// Those to shared memory, which have to lie in its variables.
+    Shared,
+    /// All.
+    All,
 }
 
 /// Storage of webs.

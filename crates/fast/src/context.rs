@@ -1,7 +1,7 @@
 //! The parameters of a launch, constant while it runs.
 
 use crate::code::Code;
-use crate::row::{LANES, Narrow, Wide, lanes};
+use crate::row::{Narrow, Wide};
 use converge::mechanism::Order;
 use ir::Sreg;
 use products::Level;
@@ -33,7 +33,7 @@ pub(crate) struct Context<'c> {
     pub(crate) most_resident: usize,
     pub(crate) shared: SharedLayout,
     /// Bytes of its variables, if others lie between them; else nothing.
-    variables: Vec<Range<u64>>,
+    pub(crate) variables: Vec<Range<u64>>,
     pub(crate) workspace: u64,
     /// Whether the launch says that there are clusters, of one CTA each.
     pub(crate) explicit_cluster: bool,
@@ -77,13 +77,10 @@ impl<'c> Context<'c> {
         self.bytes(ctas) < PROBE_BYTES
     }
 
-    /// Returns whether accesses of lanes to shared memory lie in its variables each.
-    pub(crate) fn is_in_variables(&self, at: &[u64; LANES], size: u64, on: u32) -> bool {
-        let within = |at: u64| {
-            let inside = |bytes: &Range<u64>| at >= bytes.start && at + size <= bytes.end;
-            at >= self.shared.own || self.variables.iter().any(inside)
-        };
-        self.variables.is_empty() || lanes(on).all(|lane| within(at[lane]))
+    /// Returns whether bytes of shared memory lie in one of the variables.
+    pub(crate) fn is_in_variable(&self, start: u64, end: u64) -> bool {
+        let inside = |bytes: &Range<u64>| start >= bytes.start && end <= bytes.end;
+        start >= self.shared.own || self.variables.iter().any(inside)
     }
 
     /// Estimates the host memory of so many resident CTAs.

@@ -81,6 +81,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         preds: storage.preds,
         scalars: storage.scalars,
         cleared: facts.webs().live_into(0).iter().map(|&web| storage.src(web)).collect(),
+        screened: None,
         has_calls: matches!(whole.function, Cow::Owned(_)),
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,

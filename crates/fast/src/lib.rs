@@ -56,7 +56,9 @@ pub use converge::mechanism::Order;
 pub use decode::decline_reason;
 pub use detail::Detail;
 pub use products::{Level, wide};
-pub use screen::{Screen, ScreenedAccess, ScreenedLaunch};
+pub use screen::{
+    AccessScreen, REFUSED, RowPattern, Screen, ScreenedAccess, ScreenedAddresses, ScreenedLaunch,
+};
 pub use sync::BARRIERS;
 pub use tier::{
     AccessLog, Addresses, CongruentAccesses, CtaMemory, IssueSite, LoggedAccesses, Region,
@@ -190,7 +192,14 @@ pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kern
     decoded(program, state, assume)
 }
 
-/// Decodes the kernel of a launch for runs that are [screened](Screen), as [`prepare`].
+/// Returns whether bytes between shared variables are guarded: launches are then screened.
+#[must_use]
+pub fn has_guards(state: &State<1>) -> bool {
+    state.setup().shared.guards > 0
+}
+
+/// Decodes the kernel of a launch for runs that are [screened](Screen), as [`prepare`]. `judges` is
+/// what [`Screen::judges_accesses`] tells.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -198,9 +207,16 @@ pub fn prepare_screened(
     program: &Program,
     state: &State<1>,
     assume: bool,
+    judges: bool,
 ) -> Result<Kernel, Declined> {
     may_run(state, true)?;
-    decoded(program, state, assume)
+    let mut kernel = decoded(program, state, assume)?;
+    kernel.code.screened = Some(match judges {
+        true => code::Judged::All,
+        false if has_guards(state) => code::Judged::Shared,
+        false => code::Judged::Nothing,
+    });
+    Ok(kernel)
 }
 
 fn decoded(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {

@@ -3,10 +3,10 @@
 //!
 //! A [`Screen`] judges each access on its own and may be wrong in one direction alone: what it
 //! refuses need not be a defect, what it lets pass is none. A refusal declines the launch, which
-//! the exact engine then runs from its beginning, with all events. Screened launches run on the
-//! interpreter, on one thread, and commit nothing before they end.
+//! the exact engine then runs from its beginning, with all events. Screened launches run on
+//! one thread, and commit nothing before they end.
 //!
-//! The interpreter itself refuses what screens do not follow: barriers that a part of a warp comes
+//! The engine itself refuses what screens do not follow: barriers that a part of a warp comes
 //! to, or that the end of threads completes, collectives of some lanes, copies, accesses of
 //! matrices, and registers that are read before they are written.
 
@@ -23,7 +23,8 @@ use simt::observe::AccessKind;
 /// The bits of an offset in a space with a window.
 const OFFSET: u64 = 0xffff_ffff;
 
-const REFUSED: Declined = Declined::Running("checks have to see its events");
+/// Why screened launches are declined.
+pub const REFUSED: Declined = Declined::Running("checks have to see its events");
 
 /// The extents of a screened launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub struct ScreenedLaunch {
     pub smallest_word: u32,
 }
 
-/// An access of lanes of a warp, before it is made.
+/// An access of lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct ScreenedAccess<'a> {
     /// The number of the CTA in the grid.
@@ -59,9 +60,55 @@ pub struct ScreenedAccess<'a> {
     pub size: u32,
     /// The active lanes; never 0.
     pub on: u32,
-    /// Address by lane, defined for active lanes only; an offset in shared, local and parameter
-    /// space.
-    pub at: &'a [u64; LANES],
+    /// Address by lane; an offset in shared, local and parameter space.
+    pub at: ScreenedAddresses<'a>,
+}
+
+/// Addresses of lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum ScreenedAddresses<'a> {
+    /// Lane 0's address, and the distance from each lane's to the next one's. Those of lanes that
+    /// are off need not exist.
+    Line {
+        /// Lane 0's address.
+        first: u64,
+        /// The distance.
+        stride: i64,
+    },
+    /// The first active lane's address, and the distances of others from there.
+    Pattern {
+        /// The first active lane's address.
+        at: u64,
+        /// The distances.
+        pattern: &'a RowPattern,
+    },
+    /// By lane, defined for active lanes only.
+    Each(&'a [u64; LANES]),
+}
+
+/// Distances of the addresses of active lanes that accesses have again and again.
+#[derive(Clone, Debug)]
+pub struct RowPattern {
+    /// A number of its own, from 0 in each launch, for the active lanes and the step, too.
+    pub id: u32,
+    /// Bytes from the first active lane's address to each other one; 0 for lanes that are off.
+    pub distances: [i32; LANES],
+    /// The least of the distances.
+    pub low: i32,
+    /// The greatest.
+    pub high: i32,
+}
+
+impl ScreenedAddresses<'_> {
+    /// Returns a lane's address.
+    #[must_use]
+    pub fn of(self, lane: usize) -> u64 {
+        match self {
+            Self::Line { first, stride } => first.wrapping_add_signed(stride * lane as i64),
+            Self::Pattern { at, pattern } => at.wrapping_add_signed(pattern.distances[lane].into()),
+            Self::Each(at) => at[lane],
+        }
+    }
 }
 
 /// Judges the accesses of a launch.
@@ -70,8 +117,11 @@ pub trait Screen {
     /// it.
     fn begin(&mut self, launch: &ScreenedLaunch) -> bool;
 
-    /// Called before each access, in the canonical order. Returns `false` if the exact engine has
-    /// to run the launch.
+    /// Returns whether accesses need be judged. Else [`Self::access`] may not be called.
+    fn judges_accesses(&self) -> bool;
+
+    /// Called for each access in the canonical order, perhaps after it was made. Returns `false` if
+    /// the exact engine has to run the launch.
     fn access(&mut self, access: &ScreenedAccess<'_>) -> bool;
 
     /// Called when all threads of a CTA have come to a barrier.
@@ -92,6 +142,131 @@ fn smallest_word(code: &Code) -> u32 {
         _ => None,
     };
     code.steps.iter().filter_map(|step| word(&step.kind)).min().unwrap_or(4).clamp(1, 8)
+}
+
+/// Addresses of lanes before the offset of an access is added.
+fn at_each(at: &[u64; LANES]) -> ScreenedAddresses<'_> {
+    ScreenedAddresses::Each(at)
+}
+
+/// Judges accesses of a CTA.
+pub struct AccessScreen<'s> {
+    screen: &'s mut dyn Screen,
+    context: &'s Context<'s>,
+    cta: u64,
+}
+
+impl<'s> AccessScreen<'s> {
+    /// Returns the decoded kernel.
+    #[inline]
+    #[must_use]
+    pub fn code(&self) -> &'s Code {
+        self.context.code
+    }
+
+    /// Judges an access at addresses to which its offset is to be added. Returns `false` if the
+    /// exact engine has to run the launch.
+    #[inline]
+    pub fn judge(
+        &mut self,
+        first_thread: u32,
+        (op, kind): (&Memory, AccessKind),
+        on: u32,
+        at: ScreenedAddresses<'_>,
+    ) -> bool {
+        let size = op.lane_bytes(kind);
+        let access = |space, at| ScreenedAccess {
+            cta: self.cta,
+            first_thread,
+            kind,
+            order: op.order,
+            scope: op.scope,
+            space,
+            size,
+            on,
+            at,
+        };
+        match at {
+            ScreenedAddresses::Line { first, stride } => {
+                let lane = i64::from(on.trailing_zeros() & 31);
+                let last = i64::from(31 - (on | 1).leading_zeros());
+                let first = first.wrapping_add_signed(op.offset);
+                let of = |lane: i64| first.wrapping_add_signed(stride.wrapping_mul(lane));
+                let Some(space) = space_of(op, [of(lane), of(last)].into_iter()) else {
+                    return false;
+                };
+                let mut low = of(lane);
+                if space.window().is_some() {
+                    low &= OFFSET;
+                }
+                let first = low.wrapping_sub(stride.wrapping_mul(lane) as u64);
+                let at = ScreenedAddresses::Line { first, stride };
+                if space == Space::Shared && !self.is_in_variables(at, u64::from(size), on) {
+                    return false;
+                }
+                self.screen.access(&access(space, at))
+            }
+            ScreenedAddresses::Pattern { at, pattern } => {
+                let first = at.wrapping_add_signed(op.offset);
+                let of = |distance: i32| first.wrapping_add_signed(distance.into());
+                let (mut low, high) = (of(pattern.low), of(pattern.high));
+                let Some(space) = space_of(op, [low, high].into_iter()) else { return false };
+                if space.window().is_some() {
+                    low &= OFFSET;
+                }
+                let at = low.wrapping_sub(pattern.low as u64);
+                let end = low + high.wrapping_sub(of(pattern.low)) + u64::from(size);
+                let at = ScreenedAddresses::Pattern { at, pattern };
+                if space == Space::Shared
+                    && !self.context.variables.is_empty()
+                    && !self.context.is_in_variable(low, end)
+                    && !self.is_in_variables(at, u64::from(size), on)
+                {
+                    return false;
+                }
+                self.screen.access(&access(space, at))
+            }
+            ScreenedAddresses::Each(at) => {
+                let mut at = *at;
+                at.iter_mut().for_each(|at| *at = at.wrapping_add_signed(op.offset));
+                let Some(space) = space_of(op, lanes(on).map(|lane| at[lane])) else {
+                    return false;
+                };
+                if space.window().is_some() {
+                    at.iter_mut().for_each(|at| *at &= OFFSET);
+                }
+                let at = ScreenedAddresses::Each(&at);
+                if space == Space::Shared && !self.is_in_variables(at, u64::from(size), on) {
+                    return false;
+                }
+                self.screen.access(&access(space, at))
+            }
+        }
+    }
+
+    /// Returns whether each lane's access to shared memory lies in a variable.
+    #[inline]
+    fn is_in_variables(&self, at: ScreenedAddresses<'_>, size: u64, on: u32) -> bool {
+        let context = self.context;
+        if context.variables.is_empty() {
+            return true;
+        }
+        let all = lanes(on).map(|lane| at.of(lane));
+        let (low, high) = all.fold((u64::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
+        // Mostly, all lie in the same one.
+        context.is_in_variable(low, high.saturating_add(size))
+            || lanes(on).all(|lane| context.is_in_variable(at.of(lane), at.of(lane) + size))
+    }
+}
+
+/// Returns the space of an access at these addresses, if it is the same for all.
+#[inline]
+fn space_of(op: &Memory, mut at: impl Iterator<Item = u64>) -> Option<Space> {
+    if op.space != Space::Generic {
+        return Some(op.space);
+    }
+    let space = Space::of(Addr(at.next()?));
+    at.all(|at| Space::of(Addr(at)) == space).then_some(space)
 }
 
 impl Machine<'_> {
@@ -124,39 +299,18 @@ impl Machine<'_> {
         kind: AccessKind,
         on: u32,
     ) -> Result<(), Declined> {
-        let mut at = warp.wide(op.addr).0;
-        at.iter_mut().for_each(|at| *at = at.wrapping_add_signed(op.offset));
-        let space = match op.space {
-            Space::Generic => {
-                let space = |lane: usize| Space::of(Addr(at[lane]));
-                let first = space(on.trailing_zeros() as usize);
-                if lanes(on).any(|lane| space(lane) != first) {
-                    return Err(REFUSED);
-                }
-                first
-            }
-            named => named,
-        };
-        if space.window().is_some() {
-            at.iter_mut().for_each(|at| *at &= OFFSET);
-        }
-        let size = op.lane_bytes(kind);
-        if space == Space::Shared && !self.context.is_in_variables(&at, u64::from(size), on) {
-            return Err(REFUSED);
-        }
-        let access = ScreenedAccess {
-            cta: self.ctas[self.slot].index,
-            first_thread: warp.first_thread,
-            kind,
-            order: op.order,
-            scope: op.scope,
-            space,
-            size,
-            on,
-            at: &at,
-        };
-        let passes = self.observer.screen().is_none_or(|screen| screen.access(&access));
+        let at = warp.wide(op.addr).0;
+        let passes = self
+            .screening()
+            .is_none_or(|mut it| it.judge(warp.first_thread, (op, kind), on, at_each(&at)));
         if passes { Ok(()) } else { Err(REFUSED) }
+    }
+
+    /// Returns what judges accesses of the CTA whose turn it is, if anything does.
+    #[inline]
+    pub(crate) fn screening(&mut self) -> Option<AccessScreen<'_>> {
+        let (context, cta) = (self.context, self.ctas[self.slot].index);
+        Some(AccessScreen { screen: self.observer.screen()?, context, cta })
     }
 
     /// Refuses a collective of some lanes of a warp.

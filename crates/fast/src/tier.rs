@@ -11,6 +11,7 @@ use crate::Declined;
 use crate::code::{Code, Kind, Memory, Src};
 use crate::machine::Machine;
 use crate::row::lanes;
+use crate::screen::AccessScreen;
 use crate::step::StepOutcome;
 use crate::warp::Warp;
 use ir::mods::Space;
@@ -469,9 +470,24 @@ impl Visit<'_, '_> {
     ) -> Result<(), Declined> {
         // Accesses use the details for their reports only.
         let detail = self.machine.detail.take();
+        let screened = std::mem::take(&mut self.machine.screened);
         let done = self.step(number, step, on);
-        self.machine.detail = detail;
+        (self.machine.detail, self.machine.screened) = (detail, screened);
         done.map(|_| ())
+    }
+
+    /// Returns what judges accesses of the CTA, if the launch is [screened](crate::Screen).
+    #[inline]
+    pub fn screening(&mut self) -> Option<AccessScreen<'_>> {
+        if self.machine.screened { self.machine.screening() } else { None }
+    }
+
+    /// Tells the screen of a barrier that so many threads have completed.
+    ///
+    /// # Errors
+    /// Returns [`Declined`] if the exact engine has to run the launch.
+    pub fn screen_barrier(&mut self, arrived: u32) -> Result<(), Declined> {
+        self.machine.screen_barrier(arrived)
     }
 
     /// Has the interpreter execute the end of a block for the active lanes, and count it as a

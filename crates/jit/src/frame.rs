@@ -3,6 +3,7 @@
 use crate::access_groups::GroupTables;
 use crate::counters::Counters;
 use crate::layout::LayoutCell;
+use crate::screen_log::LogChunk;
 use crate::warp_context::{BarrierState, WarpContext};
 use fast::{StackCharges, StackEntry, Tally};
 use std::mem::{MaybeUninit, offset_of};
@@ -111,6 +112,14 @@ pub(crate) struct Frame {
     pub(crate) more_block_counters: *mut u64,
     /// Arguments and results of code that counts an access by its pattern.
     pub(crate) note: Note,
+    /// In screened launches, where code logs the next access, and the first place at which there
+    /// is no room for more.
+    pub(crate) log: *mut LogChunk,
+    pub(crate) log_end: *mut LogChunk,
+    /// Judges the accesses in the log, and empties it.
+    pub(crate) judge: extern "sysv64" fn(*mut Frame),
+    /// Tells the screen of a barrier: `(frame, barrier, lanes that have arrived)`.
+    pub(crate) completed: extern "sysv64" fn(*mut Frame, u32, u32),
     /// The host's state for calls back: a `Host`.
     pub(crate) host: *mut u8,
     /// Scratch memory within a step.
@@ -162,7 +171,8 @@ offsets! {
     STEP step; DRAIN drain; ON on; EXIT exit; TURN turn; STACK_END stack_end;
     BACK_EDGE_TAKEN back_edge_taken; LAYOUT_CELLS layout_cells; FIND find;
     BLOCK_COUNTERS block_counters; MORE_BLOCK_COUNTERS more_block_counters; COUNTERS counters;
-    NOTE note; LANE_ROOM lane_room;
+    NOTE note; LANE_ROOM lane_room; LOG log; LOG_END log_end; JUDGE judge;
+    COMPLETED completed;
 }
 
 macro_rules! notes {

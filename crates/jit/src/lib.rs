@@ -38,6 +38,8 @@ mod native;
 #[cfg(target_arch = "x86_64")]
 mod pool;
 #[cfg(target_arch = "x86_64")]
+mod screen_log;
+#[cfg(target_arch = "x86_64")]
 mod select;
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), allow(dead_code, unused_imports, reason = "its tests use the rest"))]

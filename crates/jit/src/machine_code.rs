@@ -5,6 +5,7 @@ use crate::asm::{Encoded, Label};
 use crate::histograms::IssueCells;
 use crate::layout::LayoutSite;
 use crate::pool::PoolRow;
+use crate::screen_log::LogSite;
 use vector::{BlockCounts, Home};
 
 /// Machine code, with labels for its places.
@@ -51,6 +52,8 @@ pub(crate) struct Facts {
     pub(crate) issue_cells: Vec<IssueCells>,
     /// Accesses that launches in detail count together.
     pub(crate) access_groups: Vec<AccessGroup>,
+    /// Places where screened launches log accesses.
+    pub(crate) log_sites: Vec<LogSite>,
 }
 
 /// A point where warps stand between turns.

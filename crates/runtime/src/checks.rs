@@ -178,12 +178,11 @@ mod tests {
     #[test]
     fn shared_variables_are_guarded() {
         for (kernel, shared) in [("two", 0), ("dynamic", 64)] {
-            let report = store("memory", kernel, shared, 12).unwrap();
-            assert!(matches!(report.ran, EngineUsed::Exact(Some(_))), "{kernel}: {:?}", report.ran);
-            assert_beyond(store("memory", kernel, shared, 16));
-            let report = store("memory,sync", kernel, shared, 12).unwrap();
-            assert!(matches!(report.ran, EngineUsed::Fast(_)), "{kernel}: {:?}", report.ran);
-            assert_beyond(store("memory,sync", kernel, shared, 16));
+            for checks in ["memory", "memory,sync", "memory,race"] {
+                let report = store(checks, kernel, shared, 12).unwrap();
+                assert!(matches!(report.ran, EngineUsed::Fast(_)), "{kernel}: {:?}", report.ran);
+                assert_beyond(store(checks, kernel, shared, 16));
+            }
             let report = store("api", kernel, shared, 16).unwrap();
             assert!(matches!(report.ran, EngineUsed::Fast(_)), "{kernel}: {:?}", report.ran);
         }

@@ -1,5 +1,6 @@
-//! Launches that are screened have the findings that they have with all events: random kernels
-//! whose threads meet in shared and global memory, with barriers, atomics, divergent paths, early
+//! Launches that are screened, in compiled code of each level and on the interpreter, have the
+//! findings that they have with all events, and the same launches are refused: random kernels whose
+//! threads meet in shared and global memory, with barriers, atomics, divergent paths, early
 //! exits and values that nobody has written.
 //!
 //! `KERNELS=100000 cargo test --release --workspace --test screening -- --ignored` tries many;
@@ -9,7 +10,7 @@
 
 use std::fmt::Write as _;
 
-use engine::{Choice, EngineUsed};
+use engine::{Choice, EngineUsed, Level};
 use findings::CheckSet;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
@@ -35,6 +36,12 @@ enum Act {
         shared: bool,
         index: u8,
         scope: u8,
+    },
+    /// Of 64 bits, or of two words.
+    Wide {
+        store: bool,
+        shared: bool,
+        index: u8,
     },
     Local {
         store: bool,
@@ -86,6 +93,23 @@ fn access(text: &mut String, what: &str, (shared, which): (bool, u8)) {
     );
 }
 
+/// An access of 8 bytes.
+fn wide_access(text: &mut String, store: bool, (shared, which): (bool, u8)) {
+    let (base, space) = if shared { ("%words", "shared") } else { ("%out", "global") };
+    let _ = writeln!(
+        text,
+        "{} and.b32 %x, %x, 127; mul.wide.u32 %a, %x, 8; add.u64 %a, %a, {base};",
+        index(which)
+    );
+    let what = match (store, which % 2) {
+        (true, 0) => format!("st.{space}.v2.b32 [%a], {{%v, %t}};"),
+        (true, _) => format!("cvt.u64.u32 %b, %v; st.{space}.b64 [%a], %b;"),
+        (false, 0) => format!("ld.{space}.v2.b32 {{%v, %w}}, [%a];"),
+        (false, _) => format!("ld.{space}.b64 %b, [%a]; cvt.u32.u64 %v, %b;"),
+    };
+    let _ = writeln!(text, "{what}");
+}
+
 fn act(text: &mut String, act: Act) {
     let space = |shared: bool| if shared { "shared" } else { "global" };
     let ty = |bytes: u8| ["u8", "u16", "u32", "u32", "u32"][usize::from(bytes) % 5];
@@ -104,6 +128,7 @@ fn act(text: &mut String, act: Act) {
             let what = format!("atom{scope}.{}.add.u32 %v, [%a], 1;", space(shared));
             access(text, &what, (shared, index));
         }
+        Act::Wide { store, shared, index } => wide_access(text, store, (shared, index)),
         Act::Local { store: true } => text.push_str("st.local.u32 [frame], %v;\n"),
         Act::Local { store: false } => text.push_str("ld.local.u32 %v, [frame];\n"),
         Act::Barrier => text.push_str("bar.sync 0;\n"),
@@ -119,7 +144,7 @@ fn act(text: &mut String, act: Act) {
 fn kernel(acts: &[Act]) -> String {
     let mut text = format!(
         ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
-         .reg .b32 %t, %c, %all, %x, %v, %u; .reg .b64 %a, %out, %words;\n\
+         .reg .b32 %t, %c, %all, %x, %v, %w, %u; .reg .b64 %a, %b, %out, %words;\n\
          .reg .pred %p, %q;\n\
          .shared .align 8 .b32 words[{WORDS}]; .local .align 4 .b32 frame[1];\n\
          ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; mov.u64 %words, words;\n\
@@ -151,11 +176,18 @@ fn kernel(acts: &[Act]) -> String {
 /// Findings as JSON, what the buffer holds, and whether all launches ran on the fast engine.
 type Run = (Vec<serde_json::Value>, Vec<u8>, bool);
 
+/// What runs launches: the exact engine, and what screens accesses.
+type Runner = (Choice, Option<Level>);
+
+const EXACT: Runner = (Choice::Exact, None);
+const SCREENED: [Runner; 3] =
+    [(Choice::Fast, None), (Choice::Fast, Some(Level::Avx2)), (Choice::Interpreted, None)];
+
 /// Launches a kernel twice.
-fn run(text: &str, checks: &str, engine: Choice, (blocks, threads): (u32, u32)) -> Run {
+fn run(text: &str, checks: &str, (engine, level): Runner, (blocks, threads): (u32, u32)) -> Run {
     let module = Module::load("t", text).expect("it is a module");
     let checks = CheckSet::parse(checks).expect("it is a set");
-    let settings = Settings { checks, engine, limit: 1 << 20, ..Settings::default() };
+    let settings = Settings { checks, engine, level, limit: 1 << 20, ..Settings::default() };
     let mut context = Context::new(settings);
     let id = context.load(&module).expect("it is loaded");
     let out = context.allocate("out", u64::from(4 * WORDS)).expect("there is memory");
@@ -186,6 +218,8 @@ fn acts() -> impl proptest::strategy::Strategy<Value = Vec<Act>> {
         6 => one.prop_map(|(shared, index, bytes)| Act::Load { shared, index, bytes }),
         8 => one.prop_map(|(shared, index, bytes)| Act::Store { shared, index, bytes }),
         3 => one.prop_map(|(shared, index, scope)| Act::Atomic { shared, index, scope }),
+        2 => (any::<bool>(), any::<bool>(), any::<u8>())
+            .prop_map(|(store, shared, index)| Act::Wide { store, shared, index }),
         1 => any::<bool>().prop_map(|store| Act::Local { store }),
         6 => Just(Act::Barrier),
         1 => Just(Act::Shuffle),
@@ -207,8 +241,8 @@ struct Tally {
     found: u32,
 }
 
-/// Compares random kernels.
-fn compare(kernels: u32, seed: u64) -> Tally {
+/// Compares random kernels, each on all that screen accesses, or on one of them.
+fn compare(kernels: u32, seed: u64, each: bool) -> Tally {
     use proptest::prelude::*;
     let rng_seed = RngSeed::Fixed(seed);
     let config =
@@ -219,15 +253,22 @@ fn compare(kernels: u32, seed: u64) -> Tally {
     let outcome =
         TestRunner::new(config).run(&(acts(), shapes, checks), |(acts, shape, checks)| {
             let text = kernel(&acts);
-            let all = run(&text, checks, Choice::Exact, shape);
-            let screened = run(&text, checks, Choice::Fast, shape);
-            if (&all.0, &all.1) != (&screened.0, &screened.1) {
-                let why = format!("{checks}, {shape:?}\n{text}\n{:#?}\n{:#?}", all.0, screened.0);
-                return Err(TestCaseError::fail(why));
-            }
             let mut now = tally.get();
             now.kernels += 1;
-            now.screened += u32::from(screened.2);
+            let all = run(&text, checks, EXACT, shape);
+            let which = now.kernels as usize % SCREENED.len();
+            let runners = if each { &SCREENED[..] } else { &SCREENED[which..=which] };
+            let one = |&runner: &Runner| run(&text, checks, runner, shape);
+            let screened: Vec<Run> = runners.iter().map(one).collect();
+            for (one, runner) in screened.iter().zip(runners) {
+                if *one != (all.0.clone(), all.1.clone(), screened[0].2) {
+                    let (found, fast) = (&one.0, [one.2, screened[0].2]);
+                    let why = format!("{checks}, {shape:?}, {runner:?}, {fast:?}\n{text}");
+                    let why = format!("{why}\n{:#?}\n{found:#?}", all.0);
+                    return Err(TestCaseError::fail(why));
+                }
+            }
+            now.screened += u32::from(screened[0].2);
             now.found += u32::from(!all.0.is_empty());
             tally.set(now);
             Ok(())
@@ -238,7 +279,7 @@ fn compare(kernels: u32, seed: u64) -> Tally {
 
 #[test]
 fn screened_launches_have_the_findings_of_all_events() {
-    let tally = compare(400, 1);
+    let tally = compare(400, 1, true);
     let Tally { kernels, screened, found } = tally;
     assert!(screened * 8 > kernels && found * 4 > kernels, "{tally:?}");
 }
@@ -250,10 +291,70 @@ fn barriers_do_not_order_threads_that_have_ended() {
     let store = Act::Store { shared: true, index: 4, bytes: 2 };
     let load = Act::Load { shared: true, index: 6, bytes: 2 };
     let text = kernel(&[store, Act::Exit(4), Act::Barrier, load]);
-    let [all, screened] =
-        [Choice::Exact, Choice::Fast].map(|engine| run(&text, "race", engine, (1, 64)));
-    assert_eq!(all.0, screened.0);
+    let all = run(&text, "race", EXACT, (1, 64));
+    for runner in SCREENED {
+        assert_eq!(all.0, run(&text, "race", runner, (1, 64)).0, "{runner:?}");
+    }
     assert!(all.0.iter().any(|found| found["kind"] == "race-in-warp"), "{:?}", all.0);
+}
+
+/// A visit to a block has more accesses than the log of compiled code has room for; the last ones
+/// race, or are behind a barrier.
+#[test]
+fn logs_longer_than_their_room_are_judged_to_their_end() {
+    let store = Act::Store { shared: true, index: 4, bytes: 2 };
+    let load = Act::Load { shared: true, index: 5, bytes: 2 };
+    for (fine, between) in [(false, Act::Fence), (true, Act::Barrier)] {
+        let acts: Vec<Act> = std::iter::repeat_n(store, 700).chain([between, load]).collect();
+        let text = kernel(&acts);
+        let all = run(&text, "race", EXACT, (1, 64));
+        assert_eq!(all.0.is_empty(), fine, "{:?}", all.0);
+        for runner in SCREENED {
+            let one = run(&text, "race", runner, (1, 64));
+            assert_eq!((one.0, one.2), (all.0.clone(), fine), "{runner:?}");
+        }
+    }
+}
+
+/// More blocks than are resident at once, each on the shared memory of one that has ended.
+#[test]
+fn blocks_do_not_see_what_ended_ones_wrote() {
+    let store = Act::Store { shared: true, index: 4, bytes: 2 };
+    let load = Act::Load { shared: true, index: 4, bytes: 2 };
+    // The first block alone stores.
+    let text = kernel(&[Act::Some(3), store, Act::Barrier, load]);
+    let all = run(&text, "init", EXACT, (40, 32));
+    assert!(!all.0.is_empty());
+    for runner in SCREENED {
+        assert_eq!(run(&text, "init", runner, (40, 32)).0, all.0, "{runner:?}");
+    }
+    let text = kernel(&[store, Act::Barrier, load]);
+    for runner in SCREENED {
+        assert!(run(&text, "race,init", runner, (40, 32)).2, "{runner:?}");
+    }
+}
+
+/// Accesses between shared variables are refused where `memory` is asked for, and others are not.
+#[test]
+fn accesses_between_shared_variables_are_refused() {
+    let text = |at: u32| {
+        format!(
+            ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n\
+             {{\n.reg .b32 %t, %v; .reg .b64 %a, %out;\n\
+             .shared .align 8 .b32 first[64], second[64];\n\
+             mov.u32 %t, %tid.x; mul.wide.u32 %a, %t, 4; mov.u64 %out, first;\n\
+             add.u64 %out, %out, %a; st.shared.u32 [%out+{at}], %t;\n\
+             mov.u64 %out, second; add.u64 %out, %out, %a; st.shared.u32 [%out], %t;\nret;\n}}\n"
+        )
+    };
+    for checks in ["memory", "memory,sync", "memory,race"] {
+        for (at, fine) in [(0, true), (4, false)] {
+            for runner in SCREENED {
+                let one = run(&text(at), checks, runner, (1, 64));
+                assert_eq!(one.2, fine, "{checks}, {at}, {runner:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -262,5 +363,5 @@ fn barriers_do_not_order_threads_that_have_ended() {
 fn campaign() {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let kernels = number("KERNELS").unwrap_or(100_000) as u32;
-    eprintln!("{:?}", compare(kernels, number("SEED").unwrap_or(2)));
+    eprintln!("{:?}", compare(kernels, number("SEED").unwrap_or(2), false));
 }

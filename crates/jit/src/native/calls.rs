@@ -1,6 +1,7 @@
 //! Calls from compiled code back into the interpreter.
 
 use super::Code;
+use super::judge::{Log, judge_log};
 use super::warp_contexts::CtaContexts;
 use crate::access_groups::GroupList;
 use crate::counters::{COUNTED, WorkerCounters};
@@ -23,6 +24,8 @@ pub(super) struct Host<'h, 't, 'm> {
     pub(super) worker_counters: Option<*mut WorkerCounters>,
     pub(super) cta_windows: &'h mut Vec<usize>,
     pub(super) until_commit: &'h mut [bool],
+    /// In screened launches.
+    pub(super) log: Option<*mut Log>,
     pub(super) end: Result<(), Declined>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
@@ -33,6 +36,15 @@ impl Host<'_, '_, '_> {
         let warp = running(frame);
         self.visit.hold(warp);
         warp
+    }
+
+    /// Has the launch be declined at the end of the visit, if it is screened.
+    pub(super) fn refuse(&mut self) {
+        if let Some(log) = self.log {
+            // SAFETY: the log belongs to the runner, which is borrowed for the visit; otherwise
+            // only code accesses its entries.
+            unsafe { (*log).refused = true };
+        }
     }
 
     /// Has code count the issues of a warp with its live lanes, or of one with all lanes.
@@ -122,7 +134,7 @@ pub(super) fn flush(host: &mut Host<'_, '_, '_>, frame: &mut Frame) -> Result<()
 }
 
 /// Runs a call back; `None` if the code has to return.
-fn call<T>(
+pub(super) fn call<T>(
     frame: *mut Frame,
     f: impl FnOnce(&mut Host<'_, '_, '_>, &mut Frame) -> Result<Option<T>, Declined>,
 ) -> Option<T> {
@@ -154,6 +166,9 @@ pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32
             return Ok(Some(()));
         }
         let block = host.code.facts.block_of[step as usize];
+        if !counted {
+            judge_log(host, frame);
+        }
         if counted {
             host.visit.step_already_counted(block, step as usize, on)?;
         } else if host.visit.step(block, step as usize, on)? {
@@ -205,6 +220,8 @@ fn after_exit(
     for id in 0..BARRIERS {
         if host.contexts.complete(host.code, id) {
             (frame.tally.barriers, frame.tally.progress) = (frame.tally.barriers + 1, 1);
+            // Not all threads of the CTA have come to it.
+            host.refuse();
         }
     }
 }

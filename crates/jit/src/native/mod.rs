@@ -12,6 +12,8 @@
 mod calls;
 #[cfg(test)]
 pub(crate) mod execute;
+mod judge;
+mod patterns;
 mod runner;
 mod warp_contexts;
 

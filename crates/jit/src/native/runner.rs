@@ -3,6 +3,7 @@
 use super::calls::{
     Host, add_block_counters, drain, exit, find, flush, more_block_counters, stack_end, step, turn,
 };
+use super::judge::{Log, completed, judge, judge_log};
 use super::warp_contexts::CtaContexts;
 use super::{Code, Compiled};
 use crate::counters::{Counters, WorkerCounters};
@@ -26,6 +27,8 @@ pub(super) struct CompiledWorker<'c> {
     resident: Vec<Option<CtaContexts>>,
     spare: Vec<CtaContexts>,
     worker_counters: Option<Box<WorkerCounters>>,
+    /// In screened launches.
+    log: Option<Box<Log>>,
     /// The CTA of the last visit, and the entries of `regions` that are valid for that CTA alone.
     cta: u64,
     cta_windows: Vec<usize>,
@@ -54,6 +57,7 @@ impl<'c> CompiledWorker<'c> {
             resident: Vec::new(),
             spare: Vec::new(),
             worker_counters,
+            log: kernel.code().screened.map(|_| Box::new(Log::new())),
             cta: u64::MAX,
             cta_windows: Vec::new(),
             until_commit: vec![false; code.facts.region_steps.len()].into(),
@@ -99,6 +103,9 @@ impl<'c> CompiledWorker<'c> {
         frame.more_block_counters = self.more_block_counters.as_mut_ptr();
         frame.layout_cells = self.layouts.table();
         frame.counters = self.worker_counters.as_mut().map_or(Counters::NONE, |c| c.counters());
+        if let Some(log) = &mut self.log {
+            log.begin(frame);
+        }
         frame.started = 0;
         frame.warps = contexts.warps.as_mut_ptr();
         frame.warps_end = frame.warps.wrapping_add(contexts.warps.len());
@@ -119,6 +126,7 @@ impl<'c> CompiledWorker<'c> {
         let regions = &raw mut *self.regions;
         let layouts = &raw mut self.layouts;
         let worker_counters = self.worker_counters.as_mut().map(|c| &raw mut **c);
+        let log = self.log.as_mut().map(|log| &raw mut **log);
         let (cta_windows, until_commit) = (&mut self.cta_windows, &mut self.until_commit);
         let end = Ok(());
         let mut host = Host {
@@ -130,6 +138,7 @@ impl<'c> CompiledWorker<'c> {
             worker_counters,
             cta_windows,
             until_commit,
+            log,
             end,
             panic: None,
         };
@@ -144,6 +153,10 @@ impl<'c> CompiledWorker<'c> {
             resume_unwind(panic);
         }
         std::mem::replace(&mut host.end, Ok(()))?;
+        judge_log(&mut host, frame);
+        if self.log.as_ref().is_some_and(|log| log.refused) {
+            return Err(fast::REFUSED);
+        }
         add_block_counters(code, &mut self.frame);
         flush(&mut host, &mut self.frame)
     }
@@ -246,6 +259,10 @@ fn frame(code: &Code) -> Frame {
         stack_end,
         back_edge_taken: 0,
         turn,
+        log: ptr::null_mut(),
+        log_end: ptr::null_mut(),
+        judge,
+        completed,
         block_counters: [0; BLOCK_COUNTERS],
         note: Note::default(),
         more_block_counters: ptr::null_mut(),

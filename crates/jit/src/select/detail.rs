@@ -190,7 +190,7 @@ impl Selector<'_> {
     }
 
     /// Returns the lanes of a mask in a general register.
-    fn bits_of_lanes(&mut self, lanes: Value) -> VReg {
+    pub(super) fn bits_of_lanes(&mut self, lanes: Value) -> VReg {
         if let Some(&bits) = self.lane_bits.get(&lanes) {
             return bits;
         }

@@ -15,6 +15,7 @@ mod memory;
 mod notes;
 mod rows;
 mod scalars;
+mod screened;
 mod stack;
 mod stubs;
 mod turns;
@@ -28,6 +29,7 @@ use crate::histograms::IssueCells;
 use crate::layout::LayoutSite;
 use crate::machine_code::{Entries, Facts, KeptAt, MachineCode, ResumePoint};
 use crate::pool::Pool;
+use crate::screen_log::LogSite;
 use crate::vcode::{Block, Compiler, Function, Mem, Resume, VReg, View};
 use avx2::{Avx2, Waiting};
 use avx512::Avx512;
@@ -57,6 +59,8 @@ pub(crate) struct Outside {
     pub(crate) find: Label,
     /// Calls that count an access by its pattern and preserve all registers.
     pub(crate) notes: [Label; 4],
+    /// Call that has the host judge the log of a screened launch and preserves all registers.
+    pub(crate) judge: Label,
     /// Ends of turns: at a back-edge, at a barrier.
     pub(crate) turn_end: Label,
     pub(crate) barrier_wait: Label,
@@ -77,6 +81,8 @@ pub(crate) struct Selected {
     /// What launches in detail count by place, and accesses that they count together.
     issue_cells: Vec<IssueCells>,
     access_groups: Vec<AccessGroup>,
+    /// Places where screened launches log accesses.
+    log_sites: Vec<LogSite>,
     /// Points where warps stand between turns.
     points: Vec<Point>,
     /// Blocks of the kernel's steps.
@@ -165,6 +171,7 @@ struct Selector<'c> {
     layout_sites: Vec<LayoutSite>,
     issue_cells: Vec<IssueCells>,
     access_groups: Vec<AccessGroup>,
+    log_sites: Vec<LogSite>,
     /// Steps in the current block whose accesses are counted with those of other ones.
     grouped: FxHashSet<u32>,
     /// The lanes of masks in general registers, for counts of accesses in the current block.
@@ -221,6 +228,7 @@ pub(crate) fn select(
         layout_sites: Vec::new(),
         issue_cells: Vec::new(),
         access_groups: Vec::new(),
+        log_sites: Vec::new(),
         grouped: FxHashSet::default(),
         lane_bits: FxHashMap::default(),
         located: FxHashMap::default(),
@@ -241,6 +249,7 @@ pub(crate) fn select(
         layout_sites: selector.layout_sites,
         issue_cells: selector.issue_cells,
         access_groups: selector.access_groups,
+        log_sites: selector.log_sites,
         points: selector.points,
         block_of: selector.block_of,
     })
@@ -271,7 +280,7 @@ pub(crate) fn compile(
     let levels = (features, detailed);
     let selected = select(&source, code, levels, &mut pool, shared.outside)?;
     let compiled = Compiler::new(features.level).compile(&selected.function, &mut asm)?;
-    shared.emit(&mut asm, compiled.entry, detailed.then_some(features.level));
+    shared.emit(&mut asm, compiled.entry, features.level, (detailed, code.screened.is_some()));
     let Shared { enter, first, fresh, again, .. } = shared;
     Ok(MachineCode {
         code: asm.encode().map_err(Refused::Encoding)?,
@@ -289,6 +298,7 @@ pub(crate) fn compile(
             resume_points: resume_points(&selected.points, &compiled.resumes),
             issue_cells: selected.issue_cells,
             access_groups: selected.access_groups,
+            log_sites: selected.log_sites,
         },
     })
 }
@@ -510,10 +520,22 @@ impl Selector<'_> {
             }
             V::Scalar(native) => self.scalar_op(*native, args, result),
             V::Wraps(signed, stride) => self.wraps(*signed, *stride, args[0], result),
-            V::Load(access) => self.load(access, args, results),
-            V::Store(access) => self.store(access, args),
-            V::Atomic(atomic) => self.atomic(atomic, args, results),
-            V::AtomicTotal(atomic) => self.atomic_total(atomic, args),
+            V::Load(access) => {
+                self.log_access(access, args);
+                self.load(access, args, results);
+            }
+            V::Store(access) => {
+                self.log_access(access, args);
+                self.store(access, args);
+            }
+            V::Atomic(atomic) => {
+                self.log_access(&atomic.access, args);
+                self.atomic(atomic, args, results);
+            }
+            V::AtomicTotal(atomic) => {
+                self.log_access(&atomic.access, args);
+                self.atomic_total(atomic, args);
+            }
             V::Copy(copy) => self.copy(copy, args),
             V::Interpret(step) => self.interpret(step, args, results),
             V::InterpretEnd(end) => self.interpret_end(end, args, results),

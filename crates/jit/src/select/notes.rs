@@ -25,7 +25,7 @@ pub(super) fn emit(asm: &mut Asm, labels: [Label; 4], level: Level) {
         let notes = Notes { level, drain, wide: index % 2 == 1, is_line: index >= 2 };
         notes.stub(asm, stub);
     }
-    drain_stub(asm, drain, level);
+    host_call(asm, drain, level, Frame::DRAIN);
 }
 
 /// An element of a list, with 8 bytes each.
@@ -256,9 +256,9 @@ impl Notes {
     }
 }
 
-/// Emits the call of the host that empties the log of the group in the frame. It preserves all
-/// registers that [`Notes::stub`] does not save.
-fn drain_stub(asm: &mut Asm, stub: Label, level: Level) {
+/// Emits the call of a function of the host in the frame, which takes the group there. It preserves
+/// all registers that [`Notes::stub`] does not save, and the stack has what that one puts there.
+pub(super) fn host_call(asm: &mut Asm, stub: Label, level: Level, function: i64) {
     let wide = level == Level::Avx512;
     let (count, bytes) = if wide { (32, 64) } else { (16, 32) };
     let masks = if wide { 7 } else { 0 };
@@ -303,7 +303,7 @@ fn drain_stub(asm: &mut Asm, stub: Label, level: Level) {
     asm.rr(Op::Mov_r64_rm64, RDI, RBP);
     asm.rm(Op::Mov_r32_rm32, ESI, at(RBP, Frame::NOTE_GROUP));
     asm.op0(Op::VEX_Vzeroupper);
-    asm.m(Op::Call_rm64, at(RBP, Frame::DRAIN));
+    asm.m(Op::Call_rm64, at(RBP, function));
     each(asm, false);
     asm.ri(Op::Add_rm64_imm32, RSP, size as i32);
     asm.op0(Op::Retnq);

@@ -1,7 +1,7 @@
 //! Code that all functions share: entry and exit, the passage from the turn of one warp to the turn
 //! of the next, barriers, and calls of the host.
 
-use super::{Outside, notes};
+use super::{Outside, notes, screened};
 use crate::asm::{Asm, Label, at};
 use crate::frame::{ENTRY_BLOCK, ENTRY_LANES, Frame, TURN_BEGINS, TURN_ENDS};
 use crate::warp_context::{BarrierState, WarpContext};
@@ -44,6 +44,7 @@ impl Shared {
                 release: asm.label(),
                 find: asm.label(),
                 notes: [(); 4].map(|()| asm.label()),
+                judge: asm.label(),
                 turn_end: asm.label(),
                 barrier_wait: asm.label(),
             },
@@ -53,20 +54,29 @@ impl Shared {
     }
 
     /// Emits the shared code; `entry` is that of the function. Launches in detail need code for
-    /// counts of accesses, with vectors of a level.
-    pub(crate) fn emit(&self, asm: &mut Asm, entry: Label, detailed: Option<Level>) {
+    /// counts of accesses, and screened ones for their log, with vectors of a level.
+    pub(crate) fn emit(
+        &self,
+        asm: &mut Asm,
+        entry: Label,
+        level: Level,
+        (detailed, screened): (bool, bool),
+    ) {
         self.entry(asm);
         self.next(asm);
         self.takes(asm, entry);
         self.ends(asm);
-        self.release(asm);
+        self.release(asm, screened);
         self.call(asm, self.outside.step, Frame::STEP);
         self.call(asm, self.outside.end, Frame::STACK_END);
         self.call(asm, self.outside.exit, Frame::EXIT);
         self.call(asm, self.outside.find, Frame::FIND);
         self.call(asm, self.turn, Frame::TURN);
-        if let Some(level) = detailed {
+        if detailed {
             notes::emit(asm, self.outside.notes, level);
+        }
+        if screened {
+            screened::emit(asm, self.outside.judge, level);
         }
     }
 
@@ -155,9 +165,12 @@ impl Shared {
 
     /// Releases the warps that wait at barrier `esi`, counted from 1, at which `edx` lanes have
     /// arrived, `ecx` of them with a predicate that holds. The warps continue in their next turns.
-    fn release(&self, asm: &mut Asm) {
+    fn release(&self, asm: &mut Asm, screened: bool) {
         let (each, other) = (asm.label(), asm.label());
         asm.bind(self.outside.release);
+        if screened {
+            screened::completed(asm);
+        }
         asm.m(Op::Inc_rm64, at(RBP, Frame::BARRIERS));
         asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 1);
         asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARPS));

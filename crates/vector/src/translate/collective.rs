@@ -53,12 +53,19 @@ impl Translator<'_> {
         on: On,
     ) -> Result<(), Untranslated> {
         let lanes = self.bits(on.lanes);
-        let Some(members) = what.members else {
+        let apart = match what.members {
+            Some(members) => Some(self.apart(members, lanes, on)),
+            None => None,
+        };
+        let Some(apart) = self.and_screened(apart, lanes) else {
             self.bump(Counter::UnnamedCollectives, 1);
             self.meet(what, lanes, on);
             return Ok(());
         };
-        let apart = self.apart(members, lanes, on);
+        let counter = match what.members {
+            Some(_) => Counter::Collectives,
+            None => Counter::UnnamedCollectives,
+        };
         let bit = self.one(Op::IsNonzero, &[apart], Type::Scalar);
         let (slow, fast) = self.branch(Condition::Bit(bit));
         let done = self.function.add_block();
@@ -66,11 +73,21 @@ impl Translator<'_> {
         self.interpret(kind, on)?;
         self.jump(done);
         self.block = fast;
-        self.bump(Counter::Collectives, 1);
+        self.bump(counter, 1);
         self.meet(what, lanes, on);
         self.jump(done);
         self.block = done;
         Ok(())
+    }
+
+    /// In screened launches, adds the lanes that are off to those that the interpreter is to judge.
+    fn and_screened(&mut self, apart: Option<Value>, lanes: Value) -> Option<Value> {
+        if self.code.screened.is_none() {
+            return apart;
+        }
+        let all = self.constant(u32::MAX.into(), Type::Scalar);
+        let off = self.scalar_of(Op64::Xor, [lanes, all]);
+        Some(apart.map_or(off, |apart| self.scalar_of(Op64::Or, [apart, off])))
     }
 
     fn scalar_of(&mut self, op: Op64, args: [Value; 2]) -> Value {

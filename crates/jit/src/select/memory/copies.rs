@@ -22,7 +22,7 @@ impl Selector<'_> {
         let (target, operands) = rest.split_at(copy.to.shape.operands());
         let of = |mask: Value, address: &[Value]| [&[mask][..], address, operands].concat();
         let (from_args, to_args) = (of(read, source), of(lanes, target));
-        if self.detailed {
+        if self.detailed || self.code.screened.is_some() {
             return self.copy_by_interpreter(copy, &from_args, lanes);
         }
         let mut fallback = self.fallback(&copy.from, &from_args);

@@ -72,7 +72,7 @@ impl Selector<'_> {
         let mut fallback = Fallback {
             codes: self.codes,
             step: access.step.step,
-            noted: self.detailed,
+            noted: self.detailed || self.code.screened.is_some(),
             counted: self.counts_access(access.step.step),
             stub: self.outside.step,
             operands,

@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from . import capture, ledger, randomness
-from .views import CPU, Views, dense_strides, follows_undefined, to_cuda, write_sparse
+from .views import CPU, Views, dense_strides, follows_undefined, to_cuda
 
 #: Operators that launch no kernel of PyTorch's: they allocate, describe, or copy by the driver. By name, or by name and overload.
 KEPT = frozenset(
@@ -38,17 +38,8 @@ EXACT = frozenset(
     copy_ fill_ zero_ clone uniform_ normal_ random_ exponential_ geometric_ log_normal_ cauchy_ bernoulli_ bernoulli signbit
     isnan isinf isposinf isneginf sign sgn abs abs_ neg neg_ index_select index gather take cat where masked_fill_ masked_select
     nonzero sort topk argsort max min amax amin argmax argmin maximum minimum roll flip unique _unique2 unique_dim
-    unique_consecutive tril triu tril_ triu_ _to_copy view_as_real masked_scatter_ _index_put_impl_ scatter gather complex
-    softshrink softshrink_backward""".split()
+    unique_consecutive tril triu tril_ triu_ _to_copy view_as_real masked_scatter_ _index_put_impl_ scatter gather complex""".split()
 )
-
-#: Arguments that operators write though their schemas do not say so, unless they are operators of gradients.
-_WRITTEN_UNSAID = ("running_mean", "running_var")
-
-#: Types for which CUDA has no kernel of an operator and the CPU has one.
-_REFUSED_TYPES = {
-    name: (torch.uint8,) for name in ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
-}
 
 #: Operators that take tensors of the CPU beside those of CUDA: copies, indices, lengths of sequences, what falls back to one tensor after
 #: another. Others take them only without dimensions, as on a device.
@@ -74,8 +65,7 @@ class Operator:
         schema = op._schema
         arguments = schema.arguments
         self.names = [argument.name for argument in arguments]
-        unsaid = () if "backward" in base else _WRITTEN_UNSAID
-        self.writes = [a.name in unsaid or (a.alias_info is not None and a.alias_info.is_write) for a in arguments]
+        self.writes = [argument.alias_info is not None and argument.alias_info.is_write for argument in arguments]
         self.written_names = frozenset(n for n, w in zip(self.names, self.writes) if w)
         #: Arguments that are tensors: the dispatcher gives numbers that were made tensors as numbers.
         self.tensors = frozenset(a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]"))
@@ -93,7 +83,6 @@ class Operator:
         self.fresh = any(name is None for name in self.returned)
         self.mixes = base.removesuffix("_out") in _MIXING or base.startswith(_MIXING_PREFIXES)
         self.exact = base.removesuffix("_out") in EXACT
-        self.refused_types = _REFUSED_TYPES.get(base, ())
         self.is_random = torch.Tag.nondeterministic_seeded in op.tags
         #: The results of elementwise operators have the same strides on all devices, and types that promotion gives.
         self.is_pointwise = torch.Tag.pointwise in op.tags
@@ -121,8 +110,6 @@ class Operator:
 
     def _run(self, args: Tuple[Any, ...], kwargs: Dict[str, Any], into: Optional[List[Any]], seed: Optional[int]) -> Any:
         call = _Call(self, args, kwargs)
-        if self.refused_types and any(t.dtype in self.refused_types for t in _tensors(args)):
-            raise NotImplementedError(f"{self.name} is not implemented for {_tensors(args)[0].dtype} on CUDA")
         if self.is_random:
             result = call.compute_random(seed)
         else:
@@ -216,7 +203,7 @@ class _Call:
             if known is None:
                 known = self.upcast[id(view)] = (view, view.to(wider))
             view = known[1]
-        if writes and (wider is not None or self.operator.is_out or value.layout is not torch.strided):
+        if writes and (wider is not None or self.operator.is_out):
             self.written.append((value, view))
         return view
 
@@ -300,9 +287,6 @@ class _Call:
     def write_back(self) -> None:
         """Gives what is written its size, and rounds what was computed in single precision."""
         for given, made in self.written:
-            if given.layout is not torch.strided and given.is_cuda:
-                write_sparse(given, made)
-                continue
             resized = given.size() != made.size()
             if resized:
                 given.resize_(made.size())

@@ -71,7 +71,9 @@ class Views:
         if self.device is None:
             self.device = tensor.device
         if tensor.layout is not _STRIDED:
-            made = self._sparse(tensor, writes)
+            if writes:
+                raise NotImplementedError("simtlab: operators that write to sparse tensors on CUDA are not computed on the host")
+            made = self._sparse(tensor, False)
         else:
             made = self._strided(tensor, writes)
         # The tensor is kept, so that its id is not another's.
@@ -102,10 +104,8 @@ class Views:
 
     def _sparse(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
         if tensor.layout is torch.sparse_coo:
-            indices, values = self.of(tensor._indices(), False), self.of(tensor._values(), False)
-            made = torch.sparse_coo_tensor(indices, values, tensor.shape, check_invariants=False, is_coalesced=tensor.is_coalesced())
-            # Parts of one that is written may get other sizes, so they are not on the CUDA tensor's memory.
-            return made.clone() if writes else made
+            indices, values = self.of(tensor._indices(), writes), self.of(tensor._values(), writes)
+            return torch.sparse_coo_tensor(indices, values, tensor.shape, check_invariants=False, is_coalesced=tensor.is_coalesced())
         if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
             parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
         elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
@@ -141,14 +141,6 @@ def to_cuda(result: torch.Tensor, device: torch.device) -> torch.Tensor:
     if plain.numel():
         Views().of(made, True).copy_(plain)
     return made
-
-
-def write_sparse(given: torch.Tensor, made: torch.Tensor) -> None:
-    """Gives a sparse CUDA tensor what an operator has written to `made`, its copy (COO) or a tensor on its memory or of single precision."""
-    if given.layout is torch.sparse_coo:
-        given.data = to_cuda(made.to(given.dtype), given.device)
-    elif made.dtype != given.dtype:
-        Views().of(given.values(), True).copy_(made.values())
 
 
 def dense_strides(tensor: torch.Tensor) -> Tuple[int, ...]:
