@@ -44,6 +44,37 @@ def test_parameters_have_the_names_of_the_source(kernels):
     assert np.array_equal(y, 5 * x)
 
 
+def test_programs_of_one_kernel_need_no_name(kernels):
+    x, y = np.arange(40, dtype=np.float32), np.ones(40, np.float32)
+    launch = {"grid": 2, "block": 32, "args": {"n": 40, "a": 2.0, "x": x, "y": y}}
+    path = kernels / "saxpy/saxpy.ptx"
+    compared = simtlab.compare(path, **launch, mechanisms=["ipdom", "min-pc"])
+    assert [row["verdict"] for row in compared] == ["ok", "ok"]
+    assert simtlab.explain(path, **launch).end == "done" and simtlab.trace(path, **launch).complete
+    assert simtlab.diff(path, **launch, mechanisms=("ipdom", "ipdom")).equal
+    assert simtlab.explore(path, **launch, schedules=2).rows
+    with pytest.raises(simtlab.LaunchError, match="2 kernels"):
+        simtlab.explain(INDEX + INDEX[INDEX.index(".visible") :].replace("index(", "other("), grid=1, block=1)
+    with pytest.raises(simtlab.LaunchError, match="a grid and a block"):
+        simtlab.explain(path)
+    with pytest.raises(KeyError, match="no run of 'ipdm': there are ipdom / 32, min-pc / 32"):
+        compared["ipdm"]
+
+
+def test_programs_are_checked_without_a_launch(kernels):
+    assert simtlab.check(kernels / "saxpy/saxpy.ptx") == ()
+    with pytest.raises(simtlab.CompileError) as caught:
+        simtlab.check(INDEX.replace("mul.wide", "mul.wider").replace("st.global.u32", "st.globe.u32"))
+    assert {finding.line for finding in caught.value.findings} == {15, 17}
+
+
+def test_kernels_and_launch_files_show_themselves(kernels):
+    kernel = simtlab.Module(kernels / "saxpy/saxpy.ptx").saxpy
+    assert "f32 saxpy_param_1" in kernel._repr_html_()
+    page = simtlab.run(kernels / "pmask/saxpy")._repr_html_()
+    assert "machine pmask" in page and 'title="on: ' in page and page.count("<div") == page.count("</div")
+
+
 def test_names_in_source():
     text = """
     // __global__ void not_this(int a) {}

@@ -20,7 +20,7 @@ from ._run import run
 from ._session import Path, Row, Session, SessionStats
 from ._simtlab import __version__
 from ._stats import Stats
-from ._study import Difference, Explanation, Trace, cfg, diff, explain, trace
+from ._study import Difference, Explanation, Trace, cfg, check, diff, explain, trace
 from ._sweep import Sweep, sweep
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "array",
     "capture",
     "cfg",
+    "check",
     "compare",
     "debug",
     "diff",

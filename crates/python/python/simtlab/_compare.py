@@ -79,7 +79,8 @@ class Comparison:
         for row in self.rows:
             if row["mechanism"] == mechanism and warp_size in (None, row["warp_size"]):
                 return row
-        raise KeyError((mechanism, warp_size))
+        known = ", ".join(dict.fromkeys(f"{row['mechanism']} / {row['warp_size']}" for row in self.rows))
+        raise KeyError(f"no run of {mechanism!r}" + (f" at warp size {warp_size}" if warp_size else "") + f": there are {known}")
 
     def html(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the report: one HTML file that needs nothing else."""
@@ -121,7 +122,7 @@ def compare(
 ) -> Comparison:
     """Runs a launch under mechanisms and warp sizes, and holds each against fair serial execution.
 
-    `what` is a launch file, a directory with a `launch.toml`, or, with a kernel, grid and block, PTX as `simtlab.run` takes it.
+    `what` is a launch file, a directory with a `launch.toml`, or, with a grid and a block, PTX as `simtlab.run` takes it.
     `limits_of` is as for `simtlab.run`. All mechanisms are compared at the launch's warp size if none are named. The arrays do not change.
     """
     variations = _Variations(

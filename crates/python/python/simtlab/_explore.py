@@ -11,6 +11,7 @@ from ._arguments import Arguments
 from ._errors import LaunchError
 from ._findings import CheckFinding, findings
 from ._module import Extents, Ptx
+from ._show import Shown
 from ._subject import Names, listed, subject
 
 _RANDOM = 256
@@ -29,7 +30,7 @@ class _Exploring:
 
 
 @dataclass(frozen=True)
-class Exploration:
+class Exploration(Shown):
     """How a kernel ends in many schedules.
 
     rows       a dict for each mechanism and order of branch sides: schedules, whether these are all, and how many end in which way
@@ -42,9 +43,6 @@ class Exploration:
     findings: Tuple[CheckFinding, ...]
     schedules: Tuple[str, ...] = field(repr=False)
     text: str = field(repr=False)
-
-    def __str__(self) -> str:
-        return self.text
 
     @property
     def complete(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _simtlab, _stats
+from . import _show, _simtlab, _stats
 from ._errors import LaunchError
 from ._findings import CheckFinding, findings
 from ._module import Ptx
@@ -61,6 +61,9 @@ class FileResult:
     def __getitem__(self, name: str) -> np.ndarray:
         """A buffer by name."""
         return self.buffers[name]
+
+    def _repr_html_(self) -> str:
+        return _show.file_result(self)
 
 
 def run_file(

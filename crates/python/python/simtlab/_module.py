@@ -82,6 +82,9 @@ class Kernel:
         parameters = ", ".join(f"{p.type} {p.name}" for p in self.parameters)
         return f"<kernel {self.name}({parameters})>"
 
+    def _repr_html_(self) -> str:
+        return _show.kernels([self])
+
 
 #: Options of a launch that `kernel[grid, block](...)` takes by name.
 _OPTIONS = frozenset({"mechanism", "warp_size", "engine", "seed", "limit", "jobs", "stats", "check", "matrix_sums"})
@@ -317,7 +320,23 @@ class Module:
         return f"<simtlab.Module {', '.join(self._kernels)}>"
 
     def _repr_html_(self) -> str:
-        return _show.module(self)
+        return _show.kernels(self._kernels.values())
+
+
+def choose(ptx: Ptx, kernel: Optional[str], args: Arguments, limits_of: Optional[str]) -> Tuple["_simtlab.Program", str, Arguments]:
+    """A program, the kernel of it that is launched, and its arguments by the program's names. A program of one kernel needs no name."""
+    program = load(ptx, [] if kernel is None else [kernel], limits_of)
+    name = only_kernel(program) if kernel is None else kernel
+    source = _source.beside(ptx) if isinstance(args, Mapping) else {}
+    names = source.get(_source.plain(name), ()) if isinstance(name, str) else ()
+    return program, name, renamed(args, _parameters(program, name) if names else [], names)
+
+
+def _parameters(program: "_simtlab.Program", kernel: str) -> List[str]:
+    for known in json.loads(program.kernels()):
+        if known["name"] == kernel:
+            return [parameter["name"] for parameter in known["params"]]
+    return []
 
 
 def only_kernel(program: "_simtlab.Program") -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, List, Mapping, Optional, Sequence, Union, overload
+from typing import Optional, Sequence, Union, overload
 
-from . import _simtlab, _source
-from ._arguments import Arguments, Passed, renamed
+from ._arguments import Arguments, Passed
 from ._errors import LaunchError
 from ._file import FileResult, run_file
-from ._module import Extents, Ptx, Result, launch_on, load, only_kernel, wanted
+from ._module import Extents, Ptx, Result, choose, launch_on, wanted
 from ._subject import is_launch_file
 
 _Check = Union[None, str, Sequence[str]]
@@ -113,20 +111,11 @@ def run(
         )
     if grid is None or block is None:
         raise LaunchError("a launch takes a grid and a block: run(program, kernel, grid=..., block=..., args=[...])")
-    program = load(ptx, [] if kernel is None else [kernel], limits_of)
-    name = only_kernel(program) if kernel is None else kernel
-    source = _source.beside(ptx) if isinstance(args, Mapping) else {}
-    names = source.get(_source.plain(name), ()) if isinstance(name, str) else ()
-    passed = Passed(renamed(args, _parameters(program, name) if names else [], names), None)
+    program, name, given = choose(ptx, kernel, args, limits_of)
+    passed = Passed(given, None)
     launch = wanted(
         name, grid, block, passed, shared, mechanism=mechanism or "ipdom", warp_size=32 if warp_size is None else warp_size, engine=engine,
         seed=seed or 0, limit=limit, jobs=jobs, stats=stats, check=check, matrix_sums=matrix_sums,
     )
     return launch_on(program, None, launch, passed)
 
-
-def _parameters(program: "_simtlab.Program", kernel: str) -> List[str]:
-    for known in json.loads(program.kernels()):
-        if known["name"] == kernel:
-            return [parameter["name"] for parameter in known["params"]]
-    return []

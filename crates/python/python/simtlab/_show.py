@@ -9,7 +9,8 @@ from ._errors import SimtlabError
 
 if TYPE_CHECKING:
     from ._compare import Comparison
-    from ._module import Module, Result
+    from ._file import FileResult
+    from ._module import Kernel, Result
     from ._stats import Stats
 
 #: Causes of lane slots with their titles and colours: lanes that execute are dark, what is lost is light.
@@ -27,6 +28,18 @@ _WIDTH = 34
 
 _TABLE = 'style="border-collapse:collapse;font-size:90%"'
 _CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
+
+
+class Shown:
+    """What shows itself as its text."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
 
 
 def bars(stats: "Stats") -> str:
@@ -94,6 +107,21 @@ def result(value: "Result") -> str:
     return f"<div>{''.join(parts)}</div>"
 
 
+def file_result(value: "FileResult") -> str:
+    """Launches of a launch file: whether expectations are met, what was told, the buffers, and the statistics of each launch."""
+    met = '<span style="color:#2f855a">met</span>' if value.met else '<span style="color:#c53030">not met</span>'
+    parts = [f"<div>machine {html.escape(value.machine)}, {html.escape(value.end)}, expectations {met}</div>"]
+    if value.told:
+        parts.append(f"<pre>{html.escape(value.told)}</pre>")
+    parts += [stats(launch) for launch in value.launches]
+    parts += [f'<div style="color:#c53030">{html.escape(str(finding))}</div>' for finding in value.findings]
+    rows = [_row([html.escape(name), html.escape(f"{array.dtype} {list(array.shape)}")]) for name, array in value.buffers.items()]
+    parts.append(f"<table {_TABLE}>{_row(['buffer', 'contents'], 'th')}{''.join(rows)}</table>")
+    if value.output:
+        parts.append(f"<pre>{html.escape(value.output[:4000])}</pre>")
+    return f"<div>{''.join(parts)}</div>"
+
+
 def comparison(value: "Comparison") -> str:
     """A comparison: a row for each run, with its lanes."""
     rows = []
@@ -116,8 +144,8 @@ def comparison(value: "Comparison") -> str:
     return f"<div><table {_TABLE}>{head}{''.join(rows)}</table>{_legend()}</div>"
 
 
-def module(value: "Module") -> str:
-    """A module: its kernels with their parameters."""
+def kernels(values: Iterable["Kernel"]) -> str:
+    """Kernels with their parameters."""
     rows = [
         _row(
             [
@@ -127,7 +155,7 @@ def module(value: "Module") -> str:
                 f"{kernel.local:,}",
             ]
         )
-        for kernel in value.kernels.values()
+        for kernel in values
     ]
     return f"<table {_TABLE}>{_row(['kernel', 'parameters', 'shared', 'local'], 'th')}{''.join(rows)}</table>"
 

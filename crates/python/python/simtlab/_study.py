@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from . import _simtlab, _tables
 from ._arguments import Arguments
 from ._errors import LaunchError
 from ._module import Extents, Ptx, load, only_kernel
+from ._show import Shown
 from ._subject import Names, listed, subject
 
 _EVENTS = 200_000
@@ -26,20 +26,8 @@ class _Conditions:
     limit: Optional[int]
 
 
-class _Shown:
-    """What shows itself as text."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
-
-
 @dataclass(frozen=True)
-class Explanation(_Shown):
+class Explanation(Shown):
     """Where a launch loses lane slots.
 
     end       "done", or the short name of the fault or hang in which it ended
@@ -66,7 +54,7 @@ class Explanation(_Shown):
 
 
 @dataclass(frozen=True)
-class Difference(_Shown):
+class Difference(Shown):
     """Where two mechanisms first issue something else.
 
     equal     whether they issue the same, lane by lane, as far as was recorded
@@ -193,3 +181,9 @@ def cfg(ptx: Ptx, kernel: Optional[str] = None, format: str = "text") -> str:
         raise LaunchError(f"formats are 'text' and 'dot', not {format!r}")
     program = load(ptx, [] if kernel is None else [kernel])
     return program.control_flow(only_kernel(program) if kernel is None else kernel, format == "dot")
+
+
+def check(ptx: Ptx, *, limits_of: Optional[str] = None) -> Tuple[str, ...]:
+    """Checks a program without running it, as `simtlab check` does: its warnings. Raises CompileError, whose `findings` are all that is wrong or
+    not supported."""
+    return tuple(load(ptx, [], limits_of).warnings())

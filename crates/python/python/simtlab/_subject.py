@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence, Union
 
 from ._arguments import Arguments, Passed
 from ._errors import LaunchError
-from ._module import Extents, Ptx, load, wanted
+from ._module import Extents, Ptx, choose, wanted
 
 Names = Union[str, Sequence[str], None]
 Sizes = Union[int, Sequence[int], None]
@@ -40,16 +40,14 @@ def subject(
     limits_of: Optional[str] = None,
 ) -> Any:
     """What is studied, as the native half takes it."""
-    if kernel is None:
-        if isinstance(what, str) and "\n" in what:
-            raise LaunchError("a launch of a program takes a kernel, a grid and a block")
+    if kernel is None and is_launch_file(what):
         if args or grid is not None or block is not None or shared or limits_of is not None:
             raise LaunchError("a launch file says grid, block, arguments and options itself; with a program, name the kernel, too")
         return launch_file(what)
     if grid is None or block is None:
-        raise LaunchError("a launch of a program takes a kernel, a grid and a block")
-    launch = wanted(kernel, grid, block, Passed(args, None), shared)
-    return load(what, [kernel], limits_of), launch
+        raise LaunchError("a launch of a program takes a grid and a block, and a kernel if the program has several")
+    program, name, given = choose(what, kernel, args, limits_of)
+    return program, wanted(name, grid, block, Passed(given, None), shared)
 
 
 def listed(value: Any, what: str) -> Optional[str]:
