@@ -56,6 +56,8 @@ def views_share_memory():
     assert x.tolist() == [20, 1, 12, 6, 14, 5]
     out = torch.empty(0, device=CUDA)
     torch.add(x, x, out=out)
+    across = torch.ones(2, 3, 4, device=CUDA).transpose(1, 2)
+    assert torch.eq(across, across, out=torch.empty(0, device=CUDA, dtype=torch.bool)).stride() == across.stride()
     assert out.tolist() == [2 * v for v in x.tolist()] and torch.add(x, x, out=x) is x
 
 
@@ -69,12 +71,45 @@ def devices_do_not_mix():
 
 
 @check
+def cudnn_stays_off():
+    torch.backends.cudnn.enabled = True
+    with torch.backends.cudnn.flags(enabled=True):
+        assert not torch.backends.cudnn.enabled
+        nn.GRU(3, 4).to(CUDA)(torch.ones(2, 2, 3, device=CUDA))[0].sum().backward()
+
+
+@check
 def errors_are_errors():
     raises(IndexError, "out of bounds", lambda: torch.ones(3, device=CUDA)[torch.tensor([5], device=CUDA)])
     raises(RuntimeError, "cannot be multiplied", lambda: torch.ones(3, 2, device=CUDA) @ torch.ones(3, 2, device=CUDA))
     raises(RuntimeError, "single memory location", lambda: torch.ones(1, device=CUDA).expand(3).add_(1))
     raises(RuntimeError, "device type for generator", lambda: torch.rand(2, generator=torch.Generator(), device=CUDA))
+    image = torch.zeros(1, 1, 4, 4, device=CUDA, dtype=torch.uint8)
+    raises(NotImplementedError, "not implemented for torch.uint8", lambda: F.interpolate(image, (8, 8), mode="bilinear"))
+    raises(RuntimeError, "lambda must be in range", lambda: F.softshrink(torch.ones(3, device=CUDA).half(), 65507.0))
     raises(NotImplementedError, "aten::_cslt_compress", lambda: torch.ops.aten._cslt_compress(torch.rand(32, 32, device=CUDA).half()))
+
+
+@check
+def orders_of_threads_are_alerted():
+    x = torch.rand(1, 1, 4, 4, 4, device=CUDA, requires_grad=True)
+    torch.use_deterministic_algorithms(True)
+    try:
+        raises(RuntimeError, "avg_pool3d_backward_cuda does not have a deterministic", lambda: F.avg_pool3d(x, 2).sum().backward())
+        raises(RuntimeError, "median CUDA with indices output", lambda: x.median(0))
+        x.median()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    x.median(0)
+
+
+@check
+def lazy_copies_stay_lazy():
+    x = torch.arange(4.0, device=CUDA)
+    lazy = torch._lazy_clone(x)
+    assert (lazy + x).tolist() == [0, 2, 4, 6] and torch._C._is_cow_tensor(lazy)
+    lazy.add_(1)
+    assert x.tolist() == [0, 1, 2, 3] and lazy.tolist() == [1, 2, 3, 4] and not torch._C._is_cow_tensor(lazy)
 
 
 @check
@@ -86,6 +121,10 @@ def halves_are_rounded_once():
     wanted = (a.double() @ b.double().t()).to(torch.bfloat16)
     got = (a.to(CUDA) @ b.to(CUDA).t()).cpu()
     assert got.dtype == torch.bfloat16 and (got != wanted).float().mean() < 0.01
+    norm = nn.BatchNorm1d(3, momentum=None).to(CUDA, torch.bfloat16)
+    norm(torch.full((4, 3), 5.0, device=CUDA, dtype=torch.bfloat16))
+    assert norm.running_mean.tolist() == [5, 5, 5] and norm.running_mean.dtype == torch.bfloat16
+    assert F.softmax(x, 0, dtype=torch.float32).dtype == F.log_softmax(x, 0, dtype=torch.float32).dtype == torch.float32
     assert (x == 0.1).all() and (x * 2.0).dtype == torch.float16
 
 
@@ -135,6 +174,14 @@ def sparse_tensors():
     d = torch.arange(6.0, device=CUDA).reshape(3, 2)
     assert torch.equal(s @ d, s.to_dense() @ d) and (s + s).to_dense().tolist() == [[0, 0, 6], [8, 0, 10]]
     assert torch.equal(torch.eye(3).to_sparse_csr().cuda() @ d, d) and torch.equal(d.to_sparse().to_dense(), d)
+    assert s.clone().add_(s).mul_(2).to_dense().tolist() == [[0, 0, 12], [16, 0, 20]] and s.clone().zero_()._nnz() == 0
+    for layout in (torch.eye(3).half().to_sparse_csr(), torch.eye(3).to_sparse_csc()):
+        assert torch.equal(layout.cuda().mul_(3).to_dense().cpu(), 3 * layout.to_dense())
+    table = nn.Embedding(5, 3, sparse=True).cuda()
+    before = table.weight.detach().clone()
+    table(torch.tensor([1, 2, 1], device=CUDA)).sum().backward()
+    torch.optim.SparseAdam(table.parameters(), lr=0.1).step()
+    assert (table.weight != before).any(1).tolist() == [False, True, True, False, False]
 
 
 @check

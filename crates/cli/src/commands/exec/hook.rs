@@ -24,6 +24,7 @@ files! {
     "simtlab_clients/sitecustomize.py"
     "simtlab_clients/torch_backend/__init__.py"
     "simtlab_clients/torch_backend/capture.py"
+    "simtlab_clients/torch_backend/determinism.py"
     "simtlab_clients/torch_backend/ledger.py"
     "simtlab_clients/torch_backend/operators.py"
     "simtlab_clients/torch_backend/randomness.py"

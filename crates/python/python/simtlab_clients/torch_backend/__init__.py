@@ -29,9 +29,19 @@ def enable() -> None:
     torch._C._cuda_cudaCachingAllocator_enable(False)
     capture.enable()
     ledger.start()
-    # Kernels of cuDNN are machine code; its choice would lead to operators of its own.
-    torch.backends.cudnn.enabled = False
+    _keep_cudnn_off()
     register()
+
+
+def _keep_cudnn_off() -> None:
+    """Kernels of cuDNN are machine code; its choice would lead to operators of its own, also where a program asks for it."""
+    torch.backends.cudnn.enabled = False
+
+    def stays_off(enabled: bool) -> None:
+        pass
+
+    torch._C._set_cudnn_enabled = stays_off
+    type(torch.backends.cudnn).__dict__["enabled"].setter = stays_off
 
 
 #: Keys of CUDA tensors with the keys of CPU tensors of the same kind. Of sparse tensors, what takes and gives them is computed.

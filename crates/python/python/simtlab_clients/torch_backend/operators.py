@@ -18,8 +18,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from . import capture, ledger, randomness
-from .views import CPU, Views, dense_strides, follows_undefined, to_cuda
+from . import capture, determinism, ledger, randomness
+from .views import CPU, Views, dense_strides, follows_undefined, to_cuda, write_sparse
 
 #: Operators that launch no kernel of PyTorch's: they allocate, describe, or copy by the driver. By name, or by name and overload.
 KEPT = frozenset(
@@ -38,8 +38,17 @@ EXACT = frozenset(
     copy_ fill_ zero_ clone uniform_ normal_ random_ exponential_ geometric_ log_normal_ cauchy_ bernoulli_ bernoulli signbit
     isnan isinf isposinf isneginf sign sgn abs abs_ neg neg_ index_select index gather take cat where masked_fill_ masked_select
     nonzero sort topk argsort max min amax amin argmax argmin maximum minimum roll flip unique _unique2 unique_dim
-    unique_consecutive tril triu tril_ triu_ _to_copy view_as_real masked_scatter_ _index_put_impl_ scatter gather complex""".split()
+    unique_consecutive tril triu tril_ triu_ _to_copy view_as_real masked_scatter_ _index_put_impl_ scatter gather complex
+    softshrink softshrink_backward""".split()
 )
+
+#: Arguments that operators write though their schemas do not say so, unless they are operators of gradients.
+_WRITTEN_UNSAID = ("running_mean", "running_var")
+
+#: Types for which CUDA has no kernel of an operator and the CPU has one.
+_REFUSED_TYPES = {
+    name: (torch.uint8,) for name in ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
+}
 
 #: Operators that take tensors of the CPU beside those of CUDA: copies, indices, lengths of sequences, what falls back to one tensor after
 #: another. Others take them only without dimensions, as on a device.
@@ -65,7 +74,8 @@ class Operator:
         schema = op._schema
         arguments = schema.arguments
         self.names = [argument.name for argument in arguments]
-        self.writes = [argument.alias_info is not None and argument.alias_info.is_write for argument in arguments]
+        unsaid = () if "backward" in base else _WRITTEN_UNSAID
+        self.writes = [a.name in unsaid or (a.alias_info is not None and a.alias_info.is_write) for a in arguments]
         self.written_names = frozenset(n for n, w in zip(self.names, self.writes) if w)
         #: Arguments that are tensors: the dispatcher gives numbers that were made tensors as numbers.
         self.tensors = frozenset(a.name for a in arguments if str(a.type) in ("Tensor", "Optional[Tensor]"))
@@ -83,6 +93,8 @@ class Operator:
         self.fresh = any(name is None for name in self.returned)
         self.mixes = base.removesuffix("_out") in _MIXING or base.startswith(_MIXING_PREFIXES)
         self.exact = base.removesuffix("_out") in EXACT
+        self.alert = determinism.name_of(name)
+        self.refused_types = _REFUSED_TYPES.get(base, ())
         self.is_random = torch.Tag.nondeterministic_seeded in op.tags
         #: The results of elementwise operators have the same strides on all devices, and types that promotion gives.
         self.is_pointwise = torch.Tag.pointwise in op.tags
@@ -109,7 +121,11 @@ class Operator:
         return result
 
     def _run(self, args: Tuple[Any, ...], kwargs: Dict[str, Any], into: Optional[List[Any]], seed: Optional[int]) -> Any:
+        if self.alert is not None:
+            determinism.alert(self.alert)
         call = _Call(self, args, kwargs)
+        if self.refused_types and any(t.dtype in self.refused_types for t in _tensors(args)):
+            raise NotImplementedError(f"{self.name} is not implemented for {_tensors(args)[0].dtype} on CUDA")
         if self.is_random:
             result = call.compute_random(seed)
         else:
@@ -203,7 +219,7 @@ class _Call:
             if known is None:
                 known = self.upcast[id(view)] = (view, view.to(wider))
             view = known[1]
-        if writes and (wider is not None or self.operator.is_out):
+        if writes and (wider is not None or self.operator.is_out or value.layout is not torch.strided):
             self.written.append((value, view))
         return view
 
@@ -245,9 +261,10 @@ class _Call:
                 return type(given)([own(c, g, writes) for c, g in zip(cpu, given)])
             if not writes or not isinstance(given, torch.Tensor) or not given.is_cuda:
                 return cpu
-            made = torch.empty_strided(cpu.size(), cpu.stride(), dtype=cpu.dtype, device=CPU)
+            # The first attempt has changed the sizes of `cpu`.
+            made = torch.empty_strided(given.size(), given.stride(), dtype=cpu.dtype, device=CPU)
             if not operator.is_out:
-                made.copy_(cpu)
+                made.copy_(Views().of(given, False))
             pairs.append((made, given))
             return made
 
@@ -256,10 +273,7 @@ class _Call:
         result = op(*args, **kwargs)
         self.written = []
         for made, given in pairs:
-            if given.size() != made.size():
-                given.resize_(made.size())
-                if made.numel() and given.stride() != made.stride():
-                    given.as_strided_(made.size(), made.stride())
+            _resize(given, made)
             if made.numel():
                 Views().of(given, True).copy_(made)
         return result
@@ -287,9 +301,10 @@ class _Call:
     def write_back(self) -> None:
         """Gives what is written its size, and rounds what was computed in single precision."""
         for given, made in self.written:
-            resized = given.size() != made.size()
-            if resized:
-                given.resize_(made.size())
+            if given.layout is not torch.strided and given.is_cuda:
+                write_sparse(given, made)
+                continue
+            resized = _resize(given, made)
             if made.numel() and (resized or given.dtype != made.dtype):
                 target = Views().of(given, True) if given.is_cuda else given
                 target.copy_(made)
@@ -356,6 +371,16 @@ class _Call:
         floats = [t for t in _tensors((*self.args, *self.kwargs.values())) if t.is_floating_point() or t.is_complex()]
         types = {t.dtype for t in floats if t.dim()} or {t.dtype for t in floats}
         return types.pop() if len(types) == 1 else computed
+
+
+def _resize(given: torch.Tensor, made: torch.Tensor) -> bool:
+    """Gives a tensor the sizes and strides of another, if the sizes differ; says whether they did."""
+    if given.size() == made.size():
+        return False
+    given.resize_(made.size())
+    if made.numel() and given.stride() != made.stride():
+        given.as_strided_(made.size(), made.stride())
+    return True
 
 
 def _same(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -27,6 +27,17 @@ def _product(op: Any) -> Callable[..., Any]:
     return compute
 
 
+# Softmax whose result is of single precision though its argument is not.
+
+
+def _softmax(op: Any) -> Callable[..., Any]:
+    def compute(x: Tensor, dim: int, half_to_float: bool, *, out: Optional[Tensor] = None) -> Tensor:
+        result = op(x, dim, False)
+        return result if out is None else out.copy_(result)
+
+    return compute
+
+
 # Attention.
 
 
@@ -309,6 +320,10 @@ ROUTES: Dict[str, Callable[..., Any]] = {
     "aten::addmm.dtype_out": _product(aten.addmm),
     "aten::baddbmm.dtype": _product(aten.baddbmm),
     "aten::baddbmm.dtype_out": _product(aten.baddbmm),
+    "aten::_softmax": _softmax(aten._softmax),
+    "aten::_softmax.out": _softmax(aten._softmax),
+    "aten::_log_softmax": _softmax(aten._log_softmax),
+    "aten::_log_softmax.out": _softmax(aten._log_softmax),
     "aten::_scaled_dot_product_flash_attention": _flash,
     "aten::_scaled_dot_product_flash_attention_backward": _flash_backward,
     "aten::_scaled_dot_product_efficient_attention": _efficient,

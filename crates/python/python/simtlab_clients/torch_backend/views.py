@@ -66,14 +66,12 @@ class Views:
         known = self._tensors.get(id(tensor))
         if known is not None:
             if writes:
-                self._expose(tensor.untyped_storage(), True)
+                self._expose(tensor, True)
             return known[1]
         if self.device is None:
             self.device = tensor.device
         if tensor.layout is not _STRIDED:
-            if writes:
-                raise NotImplementedError("simtlab: operators that write to sparse tensors on CUDA are not computed on the host")
-            made = self._sparse(tensor, False)
+            made = self._sparse(tensor, writes)
         else:
             made = self._strided(tensor, writes)
         # The tensor is kept, so that its id is not another's.
@@ -92,7 +90,7 @@ class Views:
             library.simtlab_within(None)
 
     def _strided(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
-        storage = self._expose(tensor.untyped_storage(), writes)
+        storage = self._expose(tensor, writes)
         made = torch.empty(0, dtype=tensor.dtype, device=CPU)
         made.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
         self._owners.setdefault(made.untyped_storage().data_ptr(), tensor)
@@ -104,8 +102,10 @@ class Views:
 
     def _sparse(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
         if tensor.layout is torch.sparse_coo:
-            indices, values = self.of(tensor._indices(), writes), self.of(tensor._values(), writes)
-            return torch.sparse_coo_tensor(indices, values, tensor.shape, check_invariants=False, is_coalesced=tensor.is_coalesced())
+            indices, values = self.of(tensor._indices(), False), self.of(tensor._values(), False)
+            made = torch.sparse_coo_tensor(indices, values, tensor.shape, check_invariants=False, is_coalesced=tensor.is_coalesced())
+            # Parts of one that is written may get other sizes, so they are not on the CUDA tensor's memory.
+            return made.clone() if writes else made
         if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
             parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
         elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
@@ -115,8 +115,12 @@ class Views:
         rows, columns, values = (self.of(part, writes) for part in parts)
         return torch.sparse_compressed_tensor(rows, columns, values, tensor.shape, layout=tensor.layout, check_invariants=False)
 
-    def _expose(self, storage: Any, writes: bool) -> Any:
-        address, size = storage.data_ptr(), storage.nbytes()
+    def _expose(self, tensor: torch.Tensor, writes: bool) -> Any:
+        storage = tensor.untyped_storage()
+        # To ask a storage for its address makes one that is a lazy copy a copy.
+        lazy = not writes and tensor.numel() > 0 and torch._C._is_cow_tensor(tensor)
+        start = torch._C._data_address(tensor) - tensor.storage_offset() * tensor.element_size() if lazy else storage.data_ptr()
+        address, size = start, storage.nbytes()
         key = (address, size)
         made = self._storages.get(key)
         if made is None or writes:
@@ -141,6 +145,14 @@ def to_cuda(result: torch.Tensor, device: torch.device) -> torch.Tensor:
     if plain.numel():
         Views().of(made, True).copy_(plain)
     return made
+
+
+def write_sparse(given: torch.Tensor, made: torch.Tensor) -> None:
+    """Gives a sparse CUDA tensor what an operator has written to `made`, its copy (COO) or a tensor on its memory or of single precision."""
+    if given.layout is torch.sparse_coo:
+        given.data = to_cuda(made.to(given.dtype), given.device)
+    elif made.dtype != given.dtype:
+        Views().of(given.values(), True).copy_(made.values())
 
 
 def dense_strides(tensor: torch.Tensor) -> Tuple[int, ...]:
