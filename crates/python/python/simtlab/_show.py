@@ -72,6 +72,11 @@ def _legend() -> str:
     return f'<div style="font-size:80%">{" &nbsp; ".join(parts)}</div>'
 
 
+def _wrapped(text: str) -> str:
+    """Text that may go on in another line of its cell."""
+    return f'<div style="white-space:normal;text-align:left;max-width:50em">{html.escape(text)}</div>'
+
+
 def _row(cells: Sequence[Any], tag: str = "td") -> str:
     return "<tr>" + "".join(f'<{tag} style="{_CELL}">{cell}</{tag}>' for cell in cells) + "</tr>"
 
@@ -150,7 +155,7 @@ def kernels(values: Iterable["Kernel"]) -> str:
         _row(
             [
                 html.escape(kernel.name),
-                html.escape(", ".join(f"{p.type} {p.name}" for p in kernel.parameters)),
+                _wrapped(", ".join(f"{p.type} {p.name}" for p in kernel.parameters)),
                 f"{kernel.shared:,}",
                 f"{kernel.local:,}",
             ]
