@@ -68,7 +68,7 @@ fn some(which: u8) -> &'static str {
         4 => "setp.ge.u32 %p, %t, 48;",
         5 => "and.b32 %x, %t, 1; setp.eq.u32 %p, %x, 0;",
         6 => "setp.ne.u32 %p, %c, 1;",
-        _ => "setp.lt.u32 %p, %t, 1000;",
+        _ => "setp.eq.u32 %p, %c, 1;",
     }
 }
 
@@ -331,6 +331,36 @@ fn blocks_do_not_see_what_ended_ones_wrote() {
     let text = kernel(&[store, Act::Barrier, load]);
     for runner in SCREENED {
         assert!(run(&text, "race,init", runner, (40, 32)).2, "{runner:?}");
+    }
+}
+
+/// Two blocks meet in words of global memory, in ways that are races and in ways that are none.
+#[test]
+fn blocks_meet_in_words_as_the_rules_say() {
+    let store = |index| Act::Store { shared: false, index, bytes: 2 };
+    let load = |index| Act::Load { shared: false, index, bytes: 2 };
+    let atomic = |index| Act::Atomic { shared: false, index, scope: 0 };
+    let (first, second) = (Act::Some(3), Act::Some(7));
+    let cases: [(&[Act], bool); 7] = [
+        // A block reads what another one has written, and the other way round.
+        (&[first, store(0), load(4)], false),
+        (&[second, load(4), Act::Barrier, first, store(4)], false),
+        // Both read, and one of them writes.
+        (&[load(4), Act::Barrier, first, store(4)], false),
+        // Atomics of a block meet those of another one that has written before.
+        (&[first, store(4), Act::Barrier, atomic(4)], false),
+        (&[load(4), load(0)], true),
+        (&[atomic(7), atomic(4)], true),
+        (&[store(0), Act::Barrier, store(0), load(0)], true),
+    ];
+    for (acts, fine) in cases {
+        let text = kernel(acts);
+        let all = run(&text, "race", EXACT, (2, 64));
+        assert_eq!(all.0.is_empty(), fine, "{acts:?}: {:?}", all.0);
+        for runner in SCREENED {
+            let one = run(&text, "race", runner, (2, 64));
+            assert_eq!((one.0, one.2), (all.0.clone(), fine), "{runner:?}, {acts:?}");
+        }
     }
 }
 
