@@ -5,6 +5,8 @@
 //! file is not current.
 
 mod kernels;
+#[cfg(test)]
+mod libraries;
 mod mutants;
 #[cfg(test)]
 mod named_functions;

@@ -83,7 +83,7 @@ fn all(pool: &Pool, seeds: Range<u64>, count: &mut Count) -> Result<(), Box<Foun
 }
 
 /// Seeds of the tests, which run in two parallel halves.
-const SEEDS: u64 = 1400;
+const SEEDS: u64 = 400;
 
 #[test]
 fn random_kernels_end_the_same() {
