@@ -19,7 +19,7 @@ file that says it is older gets a warning. *Status*:
   of other grids, monitors).
 - **not supported**: `check` says so, with the line. The tier tells when an opcode is needed: 1 and 2 are ordinary kernels (94 of 100
   kernels seen in the wild need nothing else), 3 asynchronous copies, tensor cores and textures, 4 Hopper's clusters, 5
-  Blackwell and SIMD video instructions.
+  Blackwell.
 
 What `ptxas` decides otherwise stands in [PTX and ptxas](ptx-ptxas.md).
 ";

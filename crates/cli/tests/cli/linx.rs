@@ -267,4 +267,8 @@ fn a_table_with_mistakes_is_told_with_its_lines() {
     let (code, _, errors) = outcome(&["check", "--isa", "linx", &source, "--table", "none.tsv"]);
     assert_eq!(code, Some(2));
     assert!(errors.contains("the table none.tsv: "), "{errors}");
+    // A file without an end.
+    let (code, _, errors) = outcome(&["check", "--isa", "linx", &source, "--table", "/dev/zero"]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("/dev/zero: it has more than"), "{errors}");
 }

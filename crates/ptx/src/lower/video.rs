@@ -4,7 +4,10 @@
 //! They become arithmetic on 64-bit integers, in the steps of the PTX ISA ("Video Instructions"):
 //! bytes, halves or words of the sources are extended by their types; one operation gives a signed
 //! result of 34 bits; `.sat` clamps it to the destination's range; a secondary operation combines
-//! it with the third operand, or its low part replaces a part of that operand.
+//! it with the third operand, or its low part replaces a part of that operand. Instructions on
+//! several elements of a word are in [`simd`].
+
+mod simd;
 
 use ir::mods::Cmp;
 use ir::{Inst, LaneReg, Op, Operand as Value, Origin, Reg, RegTy, Ty};
@@ -49,6 +52,7 @@ impl Body<'_, '_> {
     pub(super) fn video(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
         match s.form.opcode {
             "vmad" => self.video_product(s, i),
+            opcode if opcode.ends_with(['2', '4']) => self.video_elements(s, i),
             _ => self.video_sum(s, i),
         }
     }
@@ -101,17 +105,18 @@ impl Body<'_, '_> {
                 let difference = self.wide(Op::Sub, Ty::S64, &[a, b]);
                 self.wide(Op::Abs, Ty::S64, &[difference])
             }
-            "vset" => self.comparison(s, a, b),
+            "vset" => self.comparison(s, Ty::S64, RegTy::B64, [a, b]),
             _ => self.shift(s, a, b),
         }
     }
 
-    fn comparison(&mut self, s: &Spelled, a: Value, b: Value) -> Value {
+    /// 1 if a comparison of integers of a type holds, else 0.
+    fn comparison(&mut self, s: &Spelled, ty: Ty, reg: RegTy, [a, b]: [Value; 2]) -> Value {
         let holds = self.code.temporary(RegTy::Pred);
-        let mut setp = inst(Op::Setp, Some(Ty::S64), holds, &[a, b]);
+        let mut setp = inst(Op::Setp, Some(ty), holds, &[a, b]);
         setp.mods.cmp = s.word(Kind::IntegerCmp).and_then(Cmp::from_word);
         self.emit(setp, Origin::Lowering);
-        self.wide(Op::Selp, Ty::S64, &[Value::Imm(1), Value::Imm(0), Value::lane(holds)])
+        self.step(Op::Selp, ty, reg, &[Value::Imm(1), Value::Imm(0), Value::lane(holds)])
     }
 
     /// `vshl` and `vshr`. Bits shifted out of the intermediate result are lost.

@@ -24,7 +24,7 @@ pub enum Tier {
     ThreeC,
     /// Hopper: clusters, barriers in memory, bulk copies.
     Four,
-    /// Blackwell, and SIMD video instructions.
+    /// Blackwell.
     Five,
 }
 
@@ -38,7 +38,7 @@ impl Tier {
             Self::ThreeB => "tensor cores",
             Self::ThreeC => "textures and surfaces",
             Self::Four => "clusters and asynchronous barriers",
-            Self::Five => "tensor memory and video instructions",
+            Self::Five => "tensor memory",
         }
     }
 }
@@ -74,10 +74,7 @@ families! {
     ThreeB { "ldmatrix" "mma" "movmatrix" "stmatrix" "wmma" }
     ThreeC { "istypep" "suld" "suq" "sured" "sust" "tex" "tld4" "txq" }
     Four { "clusterlaunchcontrol" "getctarank" "mapa" "mbarrier" "multimem" "tensormap" "wgmma" }
-    Five {
-        "tcgen05" "vabsdiff2" "vabsdiff4" "vadd2" "vadd4" "vavrg2" "vavrg4"
-        "vmax2" "vmax4" "vmin2" "vmin4" "vset2" "vset4" "vsub2" "vsub4"
-    }
+    Five { "tcgen05" }
 }
 
 /// Forms of opcodes that later devices add to those of the opcode's own tier.

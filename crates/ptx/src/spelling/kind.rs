@@ -223,6 +223,8 @@ kinds! {
     }
     /// The operation of a video instruction on its result and the third operand.
     SecondaryOp "`.add`, `.min` or `.max`" { "add" "min" "max" }
+    /// Whether results of elements are added to the third operand.
+    Accumulate "`.add`" { "add" }
     /// One is added to a sum of `vmad`.
     PlusOne "`.po`" { "po" }
     /// The shift of `vmad`'s result.

@@ -136,6 +136,11 @@ fn video(s: &Spelled, optional: bool) -> String {
         "vmad" if optional && !s.has(Kind::PlusOne) => format!("{d}, -{a}.h0, {b}.b3, {c}"),
         "vmad" if optional => format!("{d}, {a}.h0, {b}.b3, {c}"),
         "vmad" => format!("{d}, {a}, {b}, {c}"),
+        opcode if opcode.ends_with('2') && optional => format!("{d}.h1, {a}.h30, {b}.h12, {c}"),
+        opcode if opcode.ends_with('4') && optional => {
+            format!("{d}.b31, {a}.b7013, {b}.b2245, {c}")
+        }
+        opcode if opcode.ends_with(['2', '4']) => format!("{d}, {a}, {b}, {c}"),
         _ if third && optional => format!("{d}, {a}.h1, {b}.b0, {c}"),
         _ if third => format!("{d}, {a}, {b}, {c}"),
         _ if optional => format!("{d}.b2, {a}.h1, {b}.b0, {c}"),

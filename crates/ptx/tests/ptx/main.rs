@@ -8,5 +8,6 @@ mod mutate;
 mod object;
 mod parse;
 mod run;
+mod simd_video;
 mod support;
 mod video;

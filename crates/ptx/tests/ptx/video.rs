@@ -12,9 +12,9 @@ use simt::observe::Blind;
 use std::fmt::Write as _;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
-const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 /// Instructions of one kernel.
-const BATCH: usize = 50;
+pub(crate) const BATCH: usize = 50;
 const EDGES: [u32; 18] = [
     0,
     1,
@@ -44,7 +44,7 @@ const PARTS: [(&str, u32, u32); 7] = [
     (".h0", 0, 16),
     (".h1", 16, 16),
 ];
-const TYPES: [&str; 2] = ["u32", "s32"];
+pub(crate) const TYPES: [&str; 2] = ["u32", "s32"];
 
 /// A part of a word: its spelling, position and length.
 type Part = (&'static str, u32, u32);
@@ -72,7 +72,7 @@ struct Case {
     scale: u32,
 }
 
-fn pick<T: Copy>(random: &mut Random, from: &[T]) -> T {
+pub(crate) fn pick<T: Copy>(random: &mut Random, from: &[T]) -> T {
     from[random.below(from.len())]
 }
 
@@ -217,7 +217,7 @@ fn product(case: &Case, ta: i128, tb: i128, c: u32) -> u32 {
 }
 
 /// Values of the three sources in each lane.
-fn inputs(random: &mut Random) -> Vec<[u32; 3]> {
+pub(crate) fn inputs(random: &mut Random) -> Vec<[u32; 3]> {
     let value = |random: &mut Random| match random.below(3) {
         0 => (random.below(1 << 16) << 16 | random.below(1 << 16)) as u32,
         _ => pick(random, &EDGES),
@@ -225,7 +225,8 @@ fn inputs(random: &mut Random) -> Vec<[u32; 3]> {
     (0..LANES).map(|_| [value(random), value(random), value(random)]).collect()
 }
 
-fn kernel(cases: &[Case], inputs: &[[u32; 3]]) -> String {
+/// A kernel that stores what each instruction leaves in `%d`.
+pub(crate) fn program(instructions: &[String], inputs: &[[u32; 3]]) -> String {
     let data: Vec<String> = inputs.iter().flatten().map(ToString::to_string).collect();
     let mut out = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.const .u32 data[{}] = {{{}}};
@@ -237,13 +238,13 @@ fn kernel(cases: &[Case], inputs: &[[u32; 3]]) -> String {
         data.len(),
         data.join(", ")
     );
-    for (k, case) in cases.iter().enumerate() {
-        let _ = writeln!(out, "{} st.global.u32 [%out+{}], %d;", spelled(case), k * LANES * 4);
+    for (k, line) in instructions.iter().enumerate() {
+        let _ = writeln!(out, "{line} st.global.u32 [%out+{}], %d;", k * LANES * 4);
     }
     out + "ret;\n}\n"
 }
 
-fn run(text: &str, words: usize) -> Vec<u32> {
+pub(crate) fn run(text: &str, words: usize) -> Vec<u32> {
     let (tree, mut found) = parse(FileId(0), text);
     let (module, more) = lower(&tree, Select::Kernel("k"));
     found.append(more);
@@ -270,7 +271,8 @@ fn results_are_those_of_the_text() {
     for _ in 0..40 {
         let cases: Vec<Case> = (0..BATCH).map(|_| case(&mut random)).collect();
         let inputs = inputs(&mut random);
-        let found = run(&kernel(&cases, &inputs), BATCH * LANES);
+        let lines: Vec<String> = cases.iter().map(spelled).collect();
+        let found = run(&program(&lines, &inputs), BATCH * LANES);
         for (case, results) in cases.iter().zip(found.chunks(LANES)) {
             for (values, result) in inputs.iter().zip(results) {
                 let expected = oracle(case, *values);

@@ -117,7 +117,7 @@ pub enum Special {
     Surface,
     /// Fences between proxies.
     ProxyFence,
-    /// Scalar video instructions.
+    /// Video instructions.
     Video,
     /// `bra`
     Bra,
