@@ -121,7 +121,9 @@ pub struct BarrierView {
     pub arrived: CtaMask,
     /// Those of them that wait.
     pub waiting: CtaMask,
-    /// Threads that it takes.
+    /// Arrivals that it counts, which may be several of a thread.
+    pub arrivals: u32,
+    /// Arrivals that it takes.
     pub expected: u32,
 }
 

@@ -210,11 +210,10 @@ impl<const N: usize> Inspect<N> for Engine<N> {
     fn barriers(&self, state: &State<N>, cta: u64) -> Vec<BarrierView> {
         let Some(cta) = cta_at(state, cta) else { return Vec::new() };
         let used = (0u32..).zip(&cta.barriers).filter(|(_, barrier)| barrier.arrived.any());
-        used.map(|(id, barrier)| BarrierView {
-            id,
-            arrived: barrier.arrived,
-            waiting: barrier.waiting,
-            expected: barrier::census(cta, barrier).1,
+        used.map(|(id, barrier)| {
+            let (arrivals, expected) = barrier::census(cta, barrier);
+            let barrier::CtaBarrier { arrived, waiting, .. } = *barrier;
+            BarrierView { id, arrived, waiting, arrivals, expected }
         })
         .collect()
     }

@@ -202,9 +202,9 @@ pub(super) fn barriers(session: &Session<'_>) -> String {
     for barrier in look.barriers(cta) {
         let _ = writeln!(
             out,
-            "barrier {}: {} of {} threads have arrived: {}; waiting {}",
+            "barrier {}: {} of {} arrivals, of threads {}; waiting {}",
             barrier.id,
-            barrier.arrived.count(),
+            barrier.arrivals,
             barrier.expected,
             barrier.arrived,
             barrier.waiting
