@@ -203,11 +203,7 @@ pub(super) fn barriers(session: &Session<'_>) -> String {
         let _ = writeln!(
             out,
             "barrier {}: {} of {} arrivals, of threads {}; waiting {}",
-            barrier.id,
-            barrier.arrivals,
-            barrier.expected,
-            barrier.arrived,
-            barrier.waiting
+            barrier.id, barrier.arrivals, barrier.expected, barrier.arrived, barrier.waiting
         );
     }
     if out.is_empty() { "no thread of the block is at a barrier\n".to_owned() } else { out }

@@ -249,7 +249,7 @@ fn special(rng: &mut Rng, bits: u32) -> u64 {
         _ => 0x3f00_0000 + (rng.bits() & 0x81ff_ffff),
     };
     match bits {
-        64 if rng.one_in(share) => double(rng),
+        64 if rng.one_in(2) => double(rng),
         64 => word(rng) | word(rng) << 32,
         16 if rng.one_in(3) => [0, 1, 0x7fff, 0x8000, 0xffff][rng.below(5)],
         _ => word(rng),

@@ -97,7 +97,8 @@ fn compare(asked: impl Fn(&str) -> bool, picks: impl Fn(usize, usize) -> bool) -
 fn options_do_not_matter_to_short_launches() {
     let asked = |name: &str| SHORT.iter().any(|short| name.contains(short));
     let count = choices().len() - 1;
-    let compared = compare(asked, |launch, index| ((index + launch * 5) % count).is_multiple_of(12));
+    let compared =
+        compare(asked, |launch, index| ((index + launch * 5) % count).is_multiple_of(12));
     assert!(compared >= 30 || std::env::var_os("ONLY").is_some(), "{compared}");
 }
 

@@ -34,8 +34,8 @@ fn case(random: &mut Random) -> Case {
     let coin = |random: &mut Random| random.below(2) == 0;
     let source = |random: &mut Random| {
         let signed = coin(random);
-        let selected = (random.below(3) > 0)
-            .then(|| (0..count).map(|_| random.below(2 * count)).collect());
+        let selected =
+            (random.below(3) > 0).then(|| (0..count).map(|_| random.below(2 * count)).collect());
         (signed, selected)
     };
     let sources = [source(random), source(random)];

@@ -56,6 +56,11 @@ impl Form {
         named.contains(&self.opcode.as_str()) && self.has("sync") && self.threads() == Threads::Any
     }
 
+    /// Whether it is a SIMD video instruction, which takes registers only.
+    pub(super) fn is_of_elements(&self) -> bool {
+        self.opcode.starts_with('v') && self.opcode.ends_with(['2', '4'])
+    }
+
     /// Whether it multiplies by a sparse matrix.
     pub(super) fn is_sparse(&self) -> bool {
         self.has("sp") || self.has("sp::ordered_metadata")

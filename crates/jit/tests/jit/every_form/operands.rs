@@ -313,6 +313,7 @@ impl Builder {
             _ if own || first => Source::Memory,
             p if p < uniform => Source::Uniform,
             p if p < uniform + 3 && integer => Source::Line,
+            _ if form.is_of_elements() => Source::Memory,
             p if p < uniform + 6 && number && !(packed && ty.starts_with('b')) => Source::Literal,
             _ => Source::Memory,
         }
