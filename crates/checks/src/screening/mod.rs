@@ -12,6 +12,8 @@
 
 mod global;
 mod line;
+#[cfg(test)]
+mod oracle;
 mod stamp;
 mod touches;
 

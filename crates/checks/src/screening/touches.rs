@@ -56,12 +56,13 @@ impl WordPattern {
     fn new(pattern: &RowPattern, access: &ScreenedAccess<'_>, bits: u32) -> Self {
         let mut new = Self { words: 0, several: 0, lanes: [0; 2 * WORDS] };
         let (size, unit) = (access.size, 1 << bits);
-        let fits = (pattern.high - pattern.low) as u32 / unit + size / unit <= 2 * WORDS as u32;
+        let fits =
+            pattern.high.wrapping_sub(pattern.low) as u32 / unit + size / unit <= 2 * WORDS as u32;
         if !fits || !size.is_multiple_of(unit) {
             return new;
         }
         for lane in WarpMask::from_bits(access.on.into()) {
-            let distance = (pattern.distances[lane] - pattern.low) as u32;
+            let distance = pattern.distances[lane].wrapping_sub(pattern.low) as u32;
             if !distance.is_multiple_of(unit) {
                 return Self { words: 0, ..new };
             }

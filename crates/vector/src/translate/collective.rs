@@ -53,10 +53,7 @@ impl Translator<'_> {
         on: On,
     ) -> Result<(), Untranslated> {
         let lanes = self.bits(on.lanes);
-        let apart = match what.members {
-            Some(members) => Some(self.apart(members, lanes, on)),
-            None => None,
-        };
+        let apart = what.members.map(|members| self.apart(members, lanes, on));
         let Some(apart) = self.and_screened(apart, lanes) else {
             self.bump(Counter::UnnamedCollectives, 1);
             self.meet(what, lanes, on);
