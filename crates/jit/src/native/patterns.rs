@@ -41,10 +41,10 @@ impl Patterns {
         let first = at[on.trailing_zeros() as usize % LANES];
         let of = |(lanes, pattern): &(u32, RowPattern)| {
             let mut differ = 0;
-            for lane in 0..LANES {
-                let distance = i64::from(pattern.distances[lane]) as u64;
+            for (lane, (&at, &distance)) in at.iter().zip(&pattern.distances).enumerate() {
+                let distance = i64::from(distance) as u64;
                 let is_on = 0u64.wrapping_sub(u64::from(on >> lane & 1));
-                differ |= (at[lane].wrapping_sub(first) ^ distance) & is_on;
+                differ |= (at.wrapping_sub(first) ^ distance) & is_on;
             }
             *lanes == on && differ == 0
         };
