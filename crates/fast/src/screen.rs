@@ -144,11 +144,6 @@ fn smallest_word(code: &Code) -> u32 {
     code.steps.iter().filter_map(|step| word(&step.kind)).min().unwrap_or(4).clamp(1, 8)
 }
 
-/// Addresses of lanes before the offset of an access is added.
-fn at_each(at: &[u64; LANES]) -> ScreenedAddresses<'_> {
-    ScreenedAddresses::Each(at)
-}
-
 /// Judges accesses of a CTA.
 pub struct AccessScreen<'s> {
     screen: &'s mut dyn Screen,
@@ -300,9 +295,9 @@ impl Machine<'_> {
         on: u32,
     ) -> Result<(), Declined> {
         let at = warp.wide(op.addr).0;
-        let passes = self
-            .screening()
-            .is_none_or(|mut it| it.judge(warp.first_thread, (op, kind), on, at_each(&at)));
+        let passes = self.screening().is_none_or(|mut it| {
+            it.judge(warp.first_thread, (op, kind), on, ScreenedAddresses::Each(&at))
+        });
         if passes { Ok(()) } else { Err(REFUSED) }
     }
 
