@@ -12,8 +12,6 @@
 
 mod global;
 mod line;
-#[cfg(test)]
-mod oracle;
 mod stamp;
 mod touches;
 

@@ -2,16 +2,17 @@
 //!
 //! A screen may refuse what the rule allows, but never let pass what it forbids.
 
-use engine::{RowPattern, ScreenedAccess, ScreenedAddresses, ScreenedLaunch};
+use checks::Checker;
+use engine::{RowPattern, Screen, ScreenedAccess, ScreenedAddresses, ScreenedLaunch};
 use findings::CheckSet;
 use ir::testing::Rng;
 use simt::observe::{AccessKind, Order, Scope, Space};
 
-use super::Screening;
-
 const BLOCKS: usize = 3;
 const WARPS: u32 = 2;
 const LANES: usize = 32;
+/// How many cases are run.
+const SEEDS: u64 = 3000;
 
 /// An access of a thread to a word.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +93,7 @@ fn made(rng: &mut Rng, block: usize, warp: u32) -> Made {
 }
 
 /// How an access tells its addresses.
-fn judge(screening: &mut Screening, made: &Made, block: usize, warp: u32, way: usize) -> bool {
+fn judge(screen: &mut Checker, made: &Made, block: usize, warp: u32, way: usize) -> bool {
     let at: [u64; LANES] = std::array::from_fn(|lane| 4 * made.words[lane]);
     let lead = made.on.trailing_zeros() as usize;
     let stride = at[1].wrapping_sub(at[0]).cast_signed();
@@ -111,20 +112,17 @@ fn judge(screening: &mut Screening, made: &Made, block: usize, warp: u32, way: u
         1 => ScreenedAddresses::Pattern { at: at[lead], pattern: &pattern },
         _ => ScreenedAddresses::Each(&at),
     };
-    screening.access(
-        &ScreenedAccess {
-            cta: block as u64,
-            first_thread: 32 * warp,
-            kind: made.kind,
-            order: Order::Weak,
-            scope: Scope::Gpu,
-            space: if made.shared { Space::Shared } else { Space::Global },
-            size: 4 * made.size as u32,
-            on: made.on,
-            at,
-        },
-        None,
-    )
+    screen.access(&ScreenedAccess {
+        cta: block as u64,
+        first_thread: 32 * warp,
+        kind: made.kind,
+        order: Order::Weak,
+        scope: Scope::Gpu,
+        space: if made.shared { Space::Shared } else { Space::Global },
+        size: 4 * made.size as u32,
+        on: made.on,
+        at,
+    })
 }
 
 /// Outcomes of cases.
@@ -140,7 +138,7 @@ struct Count {
 
 fn run(seed: u64, count: &mut Count) {
     let mut rng = Rng::new(seed);
-    let mut screening = Screening::new(CheckSet::parse("race").expect("a check")).expect("screens");
+    let mut screen = Checker::new("oracle", CheckSet::parse("race").expect("a check"));
     let launch = ScreenedLaunch {
         ctas: BLOCKS as u64,
         threads: 32 * WARPS,
@@ -148,13 +146,13 @@ fn run(seed: u64, count: &mut Count) {
         local_bytes: 0,
         smallest_word: 4,
     };
-    assert!(screening.begin(&launch));
+    assert!(Screen::begin(&mut screen, &launch));
     let mut phases = [1; BLOCKS];
     let mut seen: Vec<Seen> = Vec::new();
     for way in 0..60 {
         let block = rng.below(BLOCKS);
         if rng.one_in(6) {
-            screening.barrier(block as u64);
+            screen.barrier(block as u64);
             phases[block] += 1;
             continue;
         }
@@ -174,7 +172,7 @@ fn run(seed: u64, count: &mut Count) {
         let forbidden =
             (before..seen.len()).any(|new| (0..new).any(|old| seen[new].conflicts(&seen[old])));
         count.accesses += 1;
-        let fine = judge(&mut screening, &made, block, warp, way);
+        let fine = judge(&mut screen, &made, block, warp, way);
         assert!(!(fine && forbidden), "seed {seed}: access {way} of block {block} passes");
         match (fine, forbidden) {
             (true, _) => {}
@@ -188,7 +186,7 @@ fn run(seed: u64, count: &mut Count) {
 #[test]
 fn no_forbidden_access_passes() {
     let mut count = Count::default();
-    (0..3000).for_each(|seed| run(seed, &mut count));
+    (0..SEEDS).for_each(|seed| run(seed, &mut count));
     // The screen is of use, and cases are of all kinds.
     assert!(count.needed > 300 && count.passed > 300, "{count:?}");
     assert!(count.needless * 3 < count.needed, "{count:?}");
