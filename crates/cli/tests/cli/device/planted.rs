@@ -61,7 +61,7 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         kind: "a NaN keeps its payload",
-        case: "arithmetic-072",
+        case: "arithmetic-078",
         verdict: "differs",
         named: "add.rn.f32 %f32_0, %f32_1, %f32_2;",
         rule: (
