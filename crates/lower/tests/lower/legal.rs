@@ -414,8 +414,8 @@ fn check(target: Target, only: impl Fn(&OpInfo) -> bool) -> Outcome {
 /// What makes a kernel legal.
 type Legal<'a> = &'a dyn Fn(&VerifiedModule) -> Result<VerifiedModule, lower::Missing>;
 
-/// Checks the forms of the instructions that are asked for: each without modifiers, and of those with
-/// flags or a rounding one in `share`.
+/// Checks the forms of the instructions that are asked for: each without modifiers, and of those
+/// with flags or a rounding one in `share`.
 fn check_each(legal: Legal<'_>, share: usize, only: impl Fn(&Inst) -> bool) -> Outcome {
     let mut outcome = Outcome::default();
     let mut rng = Rng::new(1);
