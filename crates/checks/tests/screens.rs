@@ -40,10 +40,10 @@ impl Seen {
     }
 }
 
-/// What a case is made of: regions of 40 words, most of which are used as their place says.
+/// Words from the common ones to the counters.
 const REGION: u64 = 40;
 
-/// A random access: where it is, the lanes' words, and how many words each accesses.
+/// A random access: its space, the word of each lane, and how many words each lane accesses.
 struct Made {
     kind: AccessKind,
     shared: bool,
@@ -83,9 +83,8 @@ fn made(rng: &mut Rng, block: usize, warp: u32) -> Made {
     // Pairs of words have room for half of the lanes.
     let on = if place == 0 && size == 2 { on & 0xffff | 1 } else { on };
     let mut words: [u64; LANES] = std::array::from_fn(|lane| first + step * lane as u64);
-    if rng.one_in(3) {
-        let turn = if place == 0 { 0 } else { rng.below(LANES) };
-        words.rotate_left(turn);
+    if rng.one_in(3) && place != 0 {
+        words.rotate_left(rng.below(LANES));
     }
     // Words that a block reads in one phase and a thread writes in a later one.
     if place == 1 && rng.one_in(12) {
@@ -95,7 +94,7 @@ fn made(rng: &mut Rng, block: usize, warp: u32) -> Made {
     Made { kind, shared, on, words, size }
 }
 
-/// How an access tells its addresses.
+/// Has the screen judge an access. `way` chooses how its addresses are given.
 fn judge(screen: &mut Checker, made: &Made, block: usize, warp: u32, way: usize) -> bool {
     let at: [u64; LANES] = std::array::from_fn(|lane| 4 * made.words[lane]);
     let lead = made.on.trailing_zeros() as usize;
