@@ -172,6 +172,30 @@ structs! {
         userData: usize,
     }
 
+    /// An allocation in a graph; `dptr` receives the address.
+    CUDA_MEM_ALLOC_NODE_PARAMS {
+        poolProps: CUmemPoolProps,
+        accessDescs: usize,
+        accessDescCount: u64,
+        bytesize: u64,
+        dptr: u64,
+    }
+
+    /// The release of an allocation in a graph, as a member of [`CUgraphNodeParams`].
+    CUDA_MEM_FREE_NODE_PARAMS {
+        dptr: u64,
+    }
+
+    /// Work in a graph that depends on a condition; `phGraph_out` receives the address of the
+    /// bodies' handles.
+    CUDA_CONDITIONAL_NODE_PARAMS {
+        handle: u64,
+        r#type: i32,
+        size: u32,
+        phGraph_out: usize,
+        ctx: u64,
+    }
+
     /// A graph in a graph, as a member of [`CUgraphNodeParams`].
     CUDA_CHILD_GRAPH_NODE_PARAMS: Prefix {
         graph: u64,

@@ -540,6 +540,52 @@ numbers! {
         EMPTY = 5,
         WAIT_EVENT = 6,
         EVENT_RECORD = 7,
+        MEM_ALLOC = 10,
+        MEM_FREE = 11,
+        CONDITIONAL = 13,
+    }
+
+    /// How the value of a condition decides which body runs.
+    CUgraphConditionalNodeType "CU_GRAPH_COND_TYPE_" {
+        IF = 0,
+        WHILE = 1,
+        SWITCH = 2,
+    }
+
+    /// Whose a graph in a node is.
+    CUgraphChildGraphNodeOwnership "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_" {
+        CLONE = 0,
+        MOVE = 1,
+    }
+
+    /// A count of the memory of graphs.
+    CUgraphMem_attribute "CU_GRAPH_MEM_ATTR_" {
+        USED_MEM_CURRENT = 0,
+        USED_MEM_HIGH = 1,
+        RESERVED_MEM_CURRENT = 2,
+        RESERVED_MEM_HIGH = 3,
+    }
+
+    /// An option of the instantiation of a graph.
+    CUgraphInstantiate_flags "CUDA_GRAPH_INSTANTIATE_FLAG_" {
+        AUTO_FREE_ON_LAUNCH = 1,
+        UPLOAD = 2,
+        DEVICE_LAUNCH = 4,
+        USE_NODE_PRIORITY = 8,
+    }
+
+    /// Details in the text of a graph.
+    CUgraphDebugDot_flags "CU_GRAPH_DEBUG_DOT_FLAGS_" {
+        VERBOSE = 1,
+        KERNEL_NODE_PARAMS = 4,
+        MEMCPY_NODE_PARAMS = 8,
+        MEMSET_NODE_PARAMS = 16,
+        HOST_NODE_PARAMS = 32,
+        EVENT_NODE_PARAMS = 64,
+        HANDLES = 1024,
+        MEM_ALLOC_NODE_PARAMS = 2048,
+        MEM_FREE_NODE_PARAMS = 4096,
+        CONDITIONAL_NODE_PARAMS = 32768,
     }
 
     /// The outcome of the update of an executable graph.

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_abi::{Outcome, Status};
 
+use crate::exports::callbacks::call;
 use crate::failure;
 use crate::settings::Settings;
 use crate::state::Driver;
@@ -63,6 +64,7 @@ pub(crate) fn enter_with(
     if is_child() {
         return Status::NOT_INITIALIZED.0;
     }
+    let mut calls = Vec::new();
     let end = catch_unwind(AssertUnwindSafe(|| {
         let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(driver) = driver.as_mut() else { return Status::NOT_INITIALIZED.0 };
@@ -74,8 +76,12 @@ pub(crate) fn enter_with(
         if driver.settings.trace {
             driver.print_error(&format!("{name} = {}", status.0));
         }
+        calls = std::mem::take(&mut driver.shared.calls);
         status.0
     }));
+    for (function, data) in calls {
+        call(function, data);
+    }
     end.unwrap_or(Status::UNKNOWN.0)
 }
 

@@ -3,7 +3,7 @@
 use cuda_abi::host::{Ptr, address, get};
 use cuda_abi::{
     Abi as _, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype, Outcome, Status, cudaExtent,
-    cudaMemcpy3DParms, cudaMemcpyKind, cudaPitchedPtr,
+    cudaMemcpy3DParms, cudaMemcpyKind, cudaPitchedPtr, cudaPos,
 };
 
 use crate::array::bytes_of;
@@ -160,8 +160,44 @@ pub(crate) fn layers(params: Ptr, stream: u64) -> Outcome {
     cuMemcpy3DAsync_v2(address(&of_layers(params)?), stream)
 }
 
+/// Creates the runtime's structure for a copy that the driver's describes, both sides of which are
+/// addresses.
+pub(crate) fn in_layers(copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
+    const HOST: u32 = CUmemorytype::HOST as u32;
+    let pointer = |kind, host: u64, device: u64| if kind == HOST { host } else { device };
+    let side = |ptr, pitch: u64, height: u64| cudaPitchedPtr {
+        ptr,
+        pitch: pitch as usize,
+        xsize: pitch as usize,
+        ysize: height as usize,
+    };
+    let pos = |x: u64, y: u64, z: u64| cudaPos { x: x as usize, y: y as usize, z: z as usize };
+    let kind = match (copy.srcMemoryType == HOST, copy.dstMemoryType == HOST) {
+        (true, true) => cudaMemcpyKind::HostToHost,
+        (true, false) => cudaMemcpyKind::HostToDevice,
+        (false, true) => cudaMemcpyKind::DeviceToHost,
+        (false, false) => cudaMemcpyKind::DeviceToDevice,
+    };
+    let from = pointer(copy.srcMemoryType, copy.srcHost, copy.srcDevice);
+    let to = pointer(copy.dstMemoryType, copy.dstHost, copy.dstDevice);
+    cudaMemcpy3DParms {
+        srcArray: 0,
+        srcPos: pos(copy.srcXInBytes, copy.srcY, copy.srcZ),
+        srcPtr: side(from, copy.srcPitch, copy.srcHeight),
+        dstArray: 0,
+        dstPos: pos(copy.dstXInBytes, copy.dstY, copy.dstZ),
+        dstPtr: side(to, copy.dstPitch, copy.dstHeight),
+        extent: cudaExtent {
+            width: copy.WidthInBytes as usize,
+            height: copy.Height as usize,
+            depth: copy.Depth as usize,
+        },
+        kind: kind as i32,
+    }
+}
+
 /// Returns the address of a part of a variable.
-fn part(symbol: Ptr, len: usize, offset: usize) -> Outcome<u64> {
+pub(crate) fn part(symbol: Ptr, len: usize, offset: usize) -> Outcome<u64> {
     context()?;
     let (at, size) = variable(symbol)?;
     match offset.checked_add(len) {

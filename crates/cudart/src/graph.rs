@@ -1,16 +1,22 @@
 //! Graph nodes and stream capture: converts structures of the runtime API to those of the driver
 //! API.
 
-use cuda_abi::host::{Ptr, address, get};
-use cuda_abi::{CUDA_KERNEL_NODE_PARAMS, Outcome, cudaKernelNodeParams};
+use std::mem::offset_of;
 
-use crate::copy::{of_layers, of_line};
-use crate::driver::{
-    cuGraphAddDependencies_v2, cuGraphAddKernelNode_v2, cuGraphAddMemcpyNode, cuGraphGetEdges_v2,
-    cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes_v2, cuGraphRemoveDependencies_v2,
-    cuStreamGetCaptureInfo_v3, cuStreamUpdateCaptureDependencies_v2,
+use cuda_abi::host::{Ptr, address, get, put, written};
+use cuda_abi::{
+    Abi as _, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMCPY3D, CUgraphNodeParams,
+    CUgraphNodeType, Outcome, cudaKernelNodeParams, dim3,
 };
-use crate::registry::function;
+
+use crate::copy::{in_layers, of_layers, of_line};
+use crate::driver::{
+    cuGraphAddDependencies_v2, cuGraphAddKernelNode_v2, cuGraphAddMemcpyNode, cuGraphAddNode_v2,
+    cuGraphGetEdges_v2, cuGraphKernelNodeGetParams_v2, cuGraphMemcpyNodeGetParams,
+    cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetParams,
+    cuGraphRemoveDependencies_v2, cuStreamGetCaptureInfo_v3, cuStreamUpdateCaptureDependencies_v2,
+};
+use crate::registry::{function, host_address};
 use crate::state::context;
 
 /// The first runtime version whose functions on dependencies take edge data.
@@ -61,6 +67,88 @@ pub(crate) fn add_line(
 ) -> Outcome {
     context()?;
     cuGraphAddMemcpyNode(out, graph, after, count, address(&of_line(to, from, len, kind)?), 0)
+}
+
+// Parameters of nodes of any kind. The structures of both APIs have the same layout, except for
+// those of kernels and copies.
+
+/// Runs a call of the driver with its form of a node's parameters. Results are written to the
+/// client's.
+pub(crate) fn with_driver_params(params: Ptr, call: impl FnOnce(Ptr) -> Outcome) -> Outcome {
+    context()?;
+    let inside = offset_of!(CUgraphNodeParams, reserved1);
+    let mut bytes = get::<CUgraphNodeParams>(params)?.to_bytes();
+    let kind = CUgraphNodeType::of(get(params)?);
+    match kind {
+        Ok(CUgraphNodeType::KERNEL) => {
+            let kernel = kernel(params + inside)?.to_bytes();
+            bytes[inside..][..kernel.len()].copy_from_slice(&kernel);
+        }
+        Ok(CUgraphNodeType::MEMCPY) => {
+            let at = inside + offset_of!(CUDA_MEMCPY_NODE_PARAMS, copyParams);
+            let copy = of_layers(params + at)?.to_bytes();
+            bytes[at..][..copy.len()].copy_from_slice(&copy);
+        }
+        _ => return call(params),
+    }
+    call(bytes.as_ptr().expose_provenance())
+}
+
+pub(crate) fn add_any(
+    out: Ptr,
+    graph: u64,
+    after: Ptr,
+    (edges, count): (Ptr, usize),
+    params: Ptr,
+) -> Outcome {
+    with_driver_params(params, |at| cuGraphAddNode_v2(out, graph, after, edges, count, at))
+}
+
+/// Adds a node; `words` are the arguments after the list of dependencies, with or without edge
+/// data.
+pub(crate) fn add_any_by_version(out: Ptr, graph: u64, after: Ptr, words: [usize; 3]) -> Outcome {
+    let params = if with_edges() { words[2] } else { words[1] };
+    add_any(out, graph, after, list(words[0], words[1]), params)
+}
+
+/// Creates the runtime's structure for the launch of a node.
+fn runtime_kernel(p: &CUDA_KERNEL_NODE_PARAMS) -> cudaKernelNodeParams {
+    cudaKernelNodeParams {
+        func: host_address(p.func),
+        gridDim: dim3 { x: p.gridDimX, y: p.gridDimY, z: p.gridDimZ },
+        blockDim: dim3 { x: p.blockDimX, y: p.blockDimY, z: p.blockDimZ },
+        sharedMemBytes: p.sharedMemBytes,
+        kernelParams: p.kernelParams,
+        extra: p.extra,
+    }
+}
+
+pub(crate) fn kernel_parameters(node: u64, out: Ptr) -> Outcome {
+    context()?;
+    let found =
+        written(CUDA_KERNEL_NODE_PARAMS::zeroed(), |at| cuGraphKernelNodeGetParams_v2(node, at));
+    put(out, &runtime_kernel(&found?))
+}
+
+pub(crate) fn copy_parameters(node: u64, out: Ptr) -> Outcome {
+    context()?;
+    let found = written(CUDA_MEMCPY3D::zeroed(), |at| cuGraphMemcpyNodeGetParams(node, at));
+    put(out, &in_layers(&found?))
+}
+
+/// Writes the parameters of a node with its type.
+pub(crate) fn any_parameters(node: u64, out: Ptr) -> Outcome {
+    context()?;
+    cuGraphNodeGetParams(node, out)?;
+    let inside = out + offset_of!(CUgraphNodeParams, reserved1);
+    match CUgraphNodeType::of(get(out)?) {
+        Ok(CUgraphNodeType::KERNEL) => put(inside, &runtime_kernel(&get(inside)?)),
+        Ok(CUgraphNodeType::MEMCPY) => {
+            let at = inside + offset_of!(CUDA_MEMCPY_NODE_PARAMS, copyParams);
+            put(at, &in_layers(&get(at)?))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether functions on dependencies of this version take edge data, before the count.

@@ -181,6 +181,13 @@ pub(crate) fn function(host: Ptr) -> Outcome<u64> {
     Ok(found)
 }
 
+/// Returns the host address that denotes a function, or the function's own handle.
+pub(crate) fn host_address(function: u64) -> Ptr {
+    let r = registry();
+    let found = r.functions.iter().find(|(_, found)| **found == function);
+    found.map_or(function as Ptr, |((_, host), _)| *host)
+}
+
 /// Returns whether a kernel is registered under an address.
 pub(crate) fn is_kernel(host: Ptr) -> bool {
     registry().kernels.contains_key(&host)

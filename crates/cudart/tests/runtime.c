@@ -36,7 +36,7 @@ extern int cudaDestroyTextureObject(uint64_t object);
 extern int cudaGetTextureObjectResourceDesc(void *out, uint64_t object);
 extern int cudaGetTextureObjectTextureDesc(void *out, uint64_t object);
 extern int cudaCreateSurfaceObject(uint64_t *out, const void *resource);
-extern int cudaUserObjectCreate(void);
+extern int cudaImportExternalMemory(void);
 extern void **__cudaRegisterFatBinary(void *binary);
 extern void __cudaRegisterFatBinaryEnd(void **binary);
 extern void __cudaUnregisterFatBinary(void **binary);
@@ -258,7 +258,7 @@ int main(int argc, char **argv) {
   configurations();
   garbage();
   arrays();
-  CHECK(cudaUserObjectCreate() == 801 && cudaGetLastError() == 801);
+  CHECK(cudaImportExternalMemory() == 801 && cudaGetLastError() == 801);
   CHECK(strcmp(cudaGetErrorName(801), "cudaErrorNotSupported") == 0);
   uint64_t attributes[4];
   CHECK(cudaPointerGetAttributes(attributes, &version) == 0 && (uint32_t)attributes[0] == 0);

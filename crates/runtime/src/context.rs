@@ -21,6 +21,7 @@ use crate::device_launches::DeviceQueue;
 use crate::faults::Faults;
 use crate::mirror::Mirrors;
 use crate::module::Module;
+use crate::reservations::Reservations;
 use crate::status::{LaunchStatus, StatusCallback};
 use hostmem::{read_host, write_host};
 
@@ -123,6 +124,7 @@ pub struct Context {
     pub(crate) settings: Settings,
     pub(crate) memory: MemoryMap,
     pub(crate) mirrors: Mirrors,
+    reservations: Reservations,
     pub(crate) loaded: BTreeMap<ModuleId, Loaded>,
     /// The device heap of `malloc` in kernels. It outlives launches, as memory does.
     pub(crate) heap: Heap,
@@ -164,6 +166,7 @@ impl Context {
             settings,
             memory,
             mirrors: Mirrors::default(),
+            reservations: Reservations::default(),
             loaded: BTreeMap::new(),
             heap: Heap::default(),
             callback: None,
@@ -203,6 +206,56 @@ impl Context {
             undefined.allocate(address.0, len);
         }
         Ok(address)
+    }
+
+    /// Reserves `len` addresses from a multiple of `align`, a power of two, on. Nothing can be
+    /// accessed there until memory is allocated at one of them.
+    ///
+    /// # Errors
+    /// Returns an error if there is no room.
+    pub fn reserve(&mut self, len: u64, align: u64) -> Result<Addr, MapError> {
+        let found = self.reservations.reserve(len, align).map(Addr);
+        found.ok_or_else(|| MapError::AddressSpace {
+            name: "reservation".into(),
+            len,
+            heap: Space::Global,
+        })
+    }
+
+    /// Reserves `len` addresses from `address` on, if they are free and for reservations.
+    pub fn reserve_at(&mut self, address: Addr, len: u64) -> Option<Addr> {
+        self.reservations.reserve_at(address.0, len).map(Addr)
+    }
+
+    /// Returns the start and length of the reservation around an address.
+    #[must_use]
+    pub fn reservation(&self, address: Addr) -> Option<(Addr, u64)> {
+        self.reservations.around(address.0).map(|(start, len)| (Addr(start), len))
+    }
+
+    /// Gives up the reservation that starts at an address, if there is one. Memory that was
+    /// allocated in it stays.
+    pub fn release_reservation(&mut self, address: Addr) {
+        self.reservations.release(address.0);
+    }
+
+    /// Allocates zeroed memory at a reserved address.
+    ///
+    /// # Errors
+    /// Returns an error if the addresses are not all free and reserved together, or if there is no
+    /// room.
+    pub fn allocate_at(&mut self, name: &str, address: Addr, len: u64) -> Result<(), MapError> {
+        let is_reserved = self
+            .reservation(address)
+            .is_some_and(|(start, all)| len <= all - (address.0 - start.0));
+        if !is_reserved {
+            return Err(MapError::NotAllocated { addr: address, inside: None });
+        }
+        self.memory.map_at(name, address, len, Permission::ReadWrite)?;
+        if let Some(undefined) = self.undefined() {
+            undefined.allocate(address.0, len);
+        }
+        Ok(())
     }
 
     /// Sets a function that receives the progress of launches: a quarter of a second after a launch

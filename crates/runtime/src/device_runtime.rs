@@ -7,14 +7,15 @@ use ptx::{Object, Select};
 
 use crate::module::{LoadError, findings};
 
-/// The texts, by name: launches of kernels, and barriers of a grid.
-const TEXTS: [(&str, &str); 2] = [
+/// The texts, by name: launches of kernels, barriers of a grid, conditions of graphs.
+const TEXTS: [(&str, &str); 3] = [
     ("device_launches.ptx", include_str!("device/device_launches.ptx")),
     ("grid_barrier.ptx", include_str!("device/grid_barrier.ptx")),
+    ("graph_conditions.ptx", include_str!("device/graph_conditions.ptx")),
 ];
 
 /// Beginnings of the names that the texts define.
-const PREFIXES: [&str; 2] = ["__cudaCDP2", "cudaCG"];
+const PREFIXES: [&str; 3] = ["__cudaCDP2", "cudaCG", "cudaGraphSetConditional"];
 
 /// Returns whether a text may refer to the device runtime.
 pub(crate) fn is_needed(text: &str) -> bool {

@@ -24,6 +24,7 @@ mod mirror;
 mod module;
 mod origin;
 mod paging;
+mod reservations;
 mod status;
 mod stop;
 mod totals;

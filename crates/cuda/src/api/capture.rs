@@ -15,11 +15,11 @@ use cuda_abi::{
 };
 
 use super::edges::{self, Dependencies};
+use super::graph;
 use crate::execution::act;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::capture::{Capture, CapturePoint, CapturingStream};
-use crate::state::graph::Graph;
 
 /// Handles up to this one denote the null stream.
 const LEGACY: u64 = 1;
@@ -112,7 +112,7 @@ pub(crate) fn refuse_synchronization(d: &mut Driver, stream: Option<u64>) -> Out
 pub(crate) fn begin(d: &mut Driver, stream: u64, mode: i32) -> Outcome {
     let mode = may_begin(d, stream, mode)?;
     let graph = d.handle();
-    d.graphs.insert(graph, Graph::default());
+    d.graphs.add(graph);
     start(d, stream, mode, graph, false, Vec::new());
     Ok(())
 }
@@ -127,7 +127,7 @@ pub(crate) fn begin_in(
 ) -> Outcome {
     let mode = may_begin(d, stream, mode)?;
     let after = after.read(d)?;
-    d.graphs.get(&graph).filter(|g| g.has(&after)).ok_or(Status::INVALID_VALUE)?;
+    d.graphs.live.get(&graph).filter(|g| g.has(&after)).ok_or(Status::INVALID_VALUE)?;
     start(d, stream, mode, graph, true, after);
     Ok(())
 }
@@ -174,10 +174,12 @@ pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     let end = is_joined(d, id, stream);
     let Some(capture) = d.captures.remove(id) else { return Err(Status::ILLEGAL_STATE) };
     match end {
+        // The graph of a capture into an existing one is known.
+        Ok(()) if capture.existing => put_u64_if(out, capture.graph),
         Ok(()) => put_u64(out, capture.graph),
         Err(status) => {
             if !capture.existing {
-                d.graphs.remove(&capture.graph);
+                graph::remove(d, capture.graph);
             }
             put_u64_if(out, 0)?;
             Err(status)
@@ -189,7 +191,7 @@ pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
 fn is_joined(d: &Driver, id: u64, origin: u64) -> Outcome {
     let capture = d.captures.live.get(&id).filter(|c| !c.invalidated);
     let capture = capture.ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
-    let graph = d.graphs.get(&capture.graph).ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
+    let graph = d.graphs.live.get(&capture.graph).ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
     let last = d.captures.streams.get(&origin).map_or(&[][..], |p| &p.after);
     let before: BTreeSet<u64> = graph.ancestors(last);
     let others = d.captures.streams.iter().filter(|(s, p)| p.capture == id && **s != origin);
@@ -197,15 +199,24 @@ fn is_joined(d: &Driver, id: u64, origin: u64) -> Outcome {
     if all { Ok(()) } else { Err(Status::STREAM_CAPTURE_UNJOINED) }
 }
 
-/// Removes a destroyed stream. If it began a capture, that is dropped; if it joined one, that is
-/// invalidated.
+/// Removes a destroyed stream. If it began a capture, that is dropped; if it joined one and its
+/// work has not been joined back, that is invalidated.
 pub(crate) fn forget(d: &mut Driver, stream: u64) {
     let Some(part) = d.captures.streams.remove(&stream) else { return };
     if d.captures.live.get(&part.capture).is_some_and(|c| c.origin == stream) {
         if let Some(capture) = d.captures.remove(part.capture).filter(|c| !c.existing) {
-            d.graphs.remove(&capture.graph);
+            graph::remove(d, capture.graph);
         }
-    } else {
+        return;
+    }
+    let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.live.get(&c.graph));
+    let others = d.captures.streams.values().filter(|p| p.capture == part.capture);
+    let last: Vec<u64> = others.flat_map(|p| &p.after).copied().collect();
+    let is_joined = graph.is_some_and(|graph| {
+        let before = graph.ancestors(&last);
+        part.after.iter().all(|node| before.contains(node))
+    });
+    if !is_joined {
         d.captures.invalidate(part.capture);
     }
 }
@@ -307,7 +318,7 @@ pub(crate) fn update(d: &mut Driver, stream: u64, nodes: Dependencies, flags: u3
     }
     let nodes = get_list(nodes.after, nodes.count)?;
     let part = d.captures.streams.get_mut(&stream).ok_or(Status::ILLEGAL_STATE)?;
-    let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.get(&c.graph));
+    let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.live.get(&c.graph));
     graph.filter(|g| g.has(&nodes)).ok_or(Status::INVALID_VALUE)?;
     if flags == CUstreamUpdateCaptureDependencies_flags::SET_CAPTURE_DEPENDENCIES {
         part.after.clear();

@@ -120,7 +120,7 @@ pub(crate) fn with_array(
         return Ok(Action::Nothing);
     }
     let side = other(d)?;
-    let mut parts: Vec<(u64, Action)> = Vec::new();
+    let mut parts = Vec::new();
     let mut done = 0;
     // The rest of a row, whole rows, the beginning of one.
     while left > 0 {
@@ -130,16 +130,12 @@ pub(crate) fn with_array(
         let inside = in_array(found, [x, y, 0], [width, height, 1])?;
         let outside = Corner { side, pitch: width, height, offset: [done, 0, 0] };
         let (to, from) = if into { (inside, outside) } else { (outside, inside) };
-        parts.push((0, Action::Box(BoxCopy { to, from, width, height, depth: 1 })));
+        parts.push(BoxCopy { to, from, width, height, depth: 1 });
         (x, y) = (0, y + height);
         done += width * height;
         left -= width * height;
     }
-    Ok(match parts.pop() {
-        Some((_, only)) if parts.is_empty() => only,
-        Some(last) => Action::Graph(parts.into_iter().chain([last]).collect()),
-        None => Action::Nothing,
-    })
+    Ok(Action::Boxes(parts))
 }
 
 /// Creates a copy of adjacent bytes of one array to another.

@@ -5,7 +5,6 @@ use cuda_abi::{Outcome, Status};
 
 use crate::state::Driver;
 use crate::state::action::Action;
-use crate::state::graph::Node;
 
 /// The nodes that a node depends on: an array, data of edges, and their number.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +35,20 @@ pub(super) fn refuse_data(d: &Driver, edges: Ptr, count: usize) -> Outcome {
     Ok(())
 }
 
-/// Adds a node with an action to a graph, and returns the node.
+/// Adds a node with an action to a graph, and returns the node. What the action owns is removed if
+/// there is no such graph.
 pub(super) fn insert(d: &mut Driver, graph: u64, after: Vec<u64>, action: Action) -> Outcome<u64> {
     let node = d.handle();
-    let found = d.graphs.get_mut(&graph).filter(|g| g.has(&after)).ok_or(Status::INVALID_VALUE)?;
-    found.nodes.insert(node, Node { action, after });
+    let Some(found) = d.graphs.live.get_mut(&graph).filter(|g| g.has(&after)) else {
+        super::graph::drop_owned(d, &action);
+        return Err(Status::INVALID_VALUE);
+    };
+    let owned = action.graphs().to_vec();
+    found.insert(node, action, after);
+    for inner in owned {
+        if let Some(inner) = d.graphs.live.get_mut(&inner) {
+            inner.owner = Some((graph, node));
+        }
+    }
     Ok(node)
 }

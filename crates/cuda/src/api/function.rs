@@ -198,7 +198,7 @@ pub(crate) fn clusters(d: &mut Driver, out: Ptr, function: u64, config: Ptr) -> 
     }
     let c = get::<CUlaunchConfig>(config)?;
     let declared = f.cluster().map(|size| size.max(1) as u32);
-    let cluster = super::launch::attributes(&c)?.1.unwrap_or(declared);
+    let cluster = super::launch::configuration(&c)?.1.unwrap_or(declared);
     let product = |sizes: [u32; 3]| sizes.into_iter().fold(1, u32::saturating_mul);
     let threads = product([c.blockDimX, c.blockDimY, c.blockDimZ]);
     let threads = i32::try_from(threads).map_err(|_| Status::INVALID_VALUE)?;

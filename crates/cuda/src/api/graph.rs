@@ -1,89 +1,15 @@
-//! Graphs of kernel launches, copies, fills and calls of the client.
+//! Graphs, their nodes and the dependencies between them.
 
-use std::mem::offset_of;
+use std::collections::BTreeMap;
 
 use cuda_abi::host::{Ptr, get, get_list, put_bytes, put_i32, put_u64};
-use cuda_abi::{
-    CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS, CUDA_EVENT_WAIT_NODE_PARAMS,
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1,
-    CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeParams, CUgraphNodeType, Outcome,
-    Status,
-};
-use runtime::Shape;
+use cuda_abi::{Outcome, Status};
 
-use super::edges::{Dependencies, insert, refuse_data};
-use super::launch::params;
-use super::{copy, event};
+use super::edges::{insert, refuse_data};
+use super::{condition, graph_memory, user_object};
 use crate::state::Driver;
-use crate::state::action::{Action, Fill, Launch};
-use crate::state::graph::Graph;
-
-/// A kind of node, which says how its parameters are given.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NodeKind {
-    Kernel,
-    Copy,
-    Fill,
-    Host,
-    /// A copy of another graph, given by its handle rather than by a structure.
-    Child(u64),
-    Empty,
-    Wait(u64),
-    Record(u64),
-}
-
-impl NodeKind {
-    /// Reads the parameters of a node.
-    pub(super) fn read(self, d: &Driver, at: Ptr) -> Outcome<Action> {
-        match self {
-            Self::Kernel => launch_of(d, at),
-            Self::Copy => copy::three(d, at),
-            Self::Fill => fill_of(at),
-            Self::Host => {
-                let params = get::<CUDA_HOST_NODE_PARAMS>(at)?;
-                let (function, data) = (params.r#fn, params.userData);
-                if function == 0 {
-                    Err(Status::INVALID_VALUE)
-                } else {
-                    Ok(Action::Call { function, data })
-                }
-            }
-            Self::Child(graph) => {
-                let graph = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?;
-                graph.ordered().map(Action::Graph)
-            }
-            Self::Empty => Ok(Action::Nothing),
-            Self::Wait(event) => event::recording(d, event).map(|_| Action::Wait),
-            Self::Record(event) => event::recording(d, event),
-        }
-    }
-
-    /// Reads the parameters of a node of any type; returns the kind and the address of the kind's
-    /// structure.
-    fn of_any(d: &Driver, at: Ptr) -> Outcome<(Self, Ptr)> {
-        let inside = at + offset_of!(CUgraphNodeParams, reserved1);
-        let kind = CUgraphNodeType::of(get(at)?)
-            .map_err(|_| d.unsupported("cuGraphAddNode of a semaphore, memory or condition"))?;
-        Ok(match kind {
-            CUgraphNodeType::KERNEL => (Self::Kernel, inside),
-            CUgraphNodeType::MEMCPY => {
-                (Self::Copy, inside + offset_of!(CUDA_MEMCPY_NODE_PARAMS, copyParams))
-            }
-            CUgraphNodeType::MEMSET => (Self::Fill, inside),
-            CUgraphNodeType::HOST => (Self::Host, inside),
-            CUgraphNodeType::GRAPH => {
-                (Self::Child(get::<CUDA_CHILD_GRAPH_NODE_PARAMS>(inside)?.graph), inside)
-            }
-            CUgraphNodeType::EMPTY => (Self::Empty, inside),
-            CUgraphNodeType::WAIT_EVENT => {
-                (Self::Wait(get::<CUDA_EVENT_WAIT_NODE_PARAMS>(inside)?.event), inside)
-            }
-            CUgraphNodeType::EVENT_RECORD => {
-                (Self::Record(get::<CUDA_EVENT_RECORD_NODE_PARAMS>(inside)?.event), inside)
-            }
-        })
-    }
-}
+use crate::state::action::Action;
+use crate::state::graph::MAX_DEPTH;
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     d.usable()?;
@@ -92,83 +18,96 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     }
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.graphs.insert(handle, Graph::default());
+    d.graphs.add(handle);
     Ok(())
 }
 
 pub(crate) fn destroy(d: &mut Driver, graph: u64) -> Outcome {
-    d.graphs.remove(&graph).map(drop).ok_or(Status::INVALID_VALUE)
-}
-
-pub(crate) fn clone(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
-    let copy = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?.clone();
-    let handle = d.handle();
-    put_u64(out, handle)?;
-    d.graphs.insert(handle, copy);
+    if d.graphs.find(graph)?.owner.is_some() {
+        return Err(Status::INVALID_VALUE);
+    }
+    remove(d, graph);
     Ok(())
 }
 
-/// Adds a node of a kind, with its dependencies.
-pub(crate) fn add(
-    d: &mut Driver,
-    out: Ptr,
-    graph: u64,
-    after: Dependencies,
-    kind: NodeKind,
-    params: Ptr,
-) -> Outcome {
-    d.usable()?;
-    refuse_data(d, after.edges, after.count)?;
-    let action = kind.read(d, params)?;
-    let after = get_list(after.after, after.count)?;
-    let node = insert(d, graph, after, action)?;
-    put_u64(out, node).inspect_err(|_| {
-        // The client has no handle of the node.
-        let _ = destroy_node(d, node);
-    })
+/// Removes a graph with those in its nodes, and what they hold.
+pub(crate) fn remove(d: &mut Driver, graph: u64) {
+    for graph in d.graphs.within(graph) {
+        let Some(removed) = d.graphs.live.remove(&graph) else { continue };
+        for node in removed.nodes.values() {
+            graph_memory::forget(d, &node.action);
+        }
+        condition::release(d, &removed.conditions);
+        user_object::release_all(d, &removed.objects);
+    }
 }
 
-/// Adds a node of the kind that `CUgraphNodeParams` says.
-pub(crate) fn add_any(
-    d: &mut Driver,
-    out: Ptr,
-    graph: u64,
-    after: Dependencies,
-    params: Ptr,
-) -> Outcome {
-    let (kind, at) = NodeKind::of_any(d, params)?;
-    add(d, out, graph, after, kind, at)
+/// Copies a graph and those in its nodes; returns the copy.
+fn copy(d: &mut Driver, graph: u64) -> Outcome<u64> {
+    let order = d.graphs.find(graph)?.order()?;
+    let new = d.handle();
+    d.graphs.add(new);
+    let mut clones: BTreeMap<u64, u64> = BTreeMap::new();
+    for node in order {
+        let (action, after) = match d.graphs.find(graph)?.nodes.get(&node) {
+            Some(node) => (node.action.clone(), node.after.clone()),
+            None => continue,
+        };
+        let action = match action {
+            Action::Graph(child) => Action::Graph(copy(d, child)?),
+            action => action,
+        };
+        let after = after.iter().filter_map(|node| clones.get(node).copied()).collect();
+        let clone = insert(d, new, after, action)?;
+        clones.insert(node, clone);
+    }
+    let objects = d.graphs.find(graph)?.objects.clone();
+    user_object::retain_all(d, &objects);
+    let copy = d.graphs.find_mut(new)?;
+    (copy.clones, copy.objects) = (clones, objects);
+    Ok(new)
 }
 
-/// Reads the parameters of a launch. The kernel's parameters are copied now.
-fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
-    let p = get::<CUDA_KERNEL_NODE_PARAMS_v1>(at)?;
-    let function = match p.func {
-        // The second version of the structure names a kernel instead.
-        0 => get::<CUDA_KERNEL_NODE_PARAMS>(at)?.kern,
-        function => function,
-    };
-    let params = params(d, function, p.kernelParams, p.extra)?;
-    let shape = Shape {
-        grid: [p.gridDimX, p.gridDimY, p.gridDimZ],
-        block: [p.blockDimX, p.blockDimY, p.blockDimZ],
-        shared: p.sharedMemBytes.into(),
-        cooperative: false,
-        cluster: None,
-    };
-    Ok(Action::Launch(Launch { function, shape, params }))
+pub(crate) fn clone(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
+    d.graphs.find(graph)?;
+    if d.graphs.is_unique(graph) {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    let copy = copy(d, graph)?;
+    put_u64(out, copy).inspect_err(|_| remove(d, copy))
 }
 
-/// Reads the parameters of a fill.
-fn fill_of(at: Ptr) -> Outcome<Action> {
-    let p = get::<CUDA_MEMSET_NODE_PARAMS>(at)?;
-    let size = p.elementSize as usize;
-    if !matches!(size, 1 | 2 | 4) {
+/// Returns the node of a clone that stands for a node of the original.
+pub(crate) fn find_clone(d: &mut Driver, out: Ptr, node: u64, clone: u64) -> Outcome {
+    let graph = d.graphs.find(clone)?;
+    let found = graph.clones.get(&node).filter(|n| graph.nodes.contains_key(n));
+    put_u64(out, *found.ok_or(Status::INVALID_VALUE)?)
+}
+
+/// Creates the work of a node that has a copy of another graph.
+pub(super) fn embed(d: &mut Driver, graph: u64, child: u64) -> Outcome<Action> {
+    d.graphs.find(child)?;
+    if d.graphs.is_unique(child) {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    check_depth(d, graph, child)?;
+    copy(d, child).map(Action::Graph)
+}
+
+/// Creates the work of a node that gets another graph.
+pub(super) fn take(d: &mut Driver, graph: u64, child: u64) -> Outcome<Action> {
+    let is_free = d.graphs.find(child)?.owner.is_none();
+    if !is_free || d.graphs.within(child).contains(&graph) {
         return Err(Status::INVALID_VALUE);
     }
-    let pattern = p.value.to_ne_bytes()[..size].to_vec();
-    let CUDA_MEMSET_NODE_PARAMS { dst: to, pitch, width, height, .. } = p;
-    Ok(Action::Fill(Fill { to, pitch, pattern, width, height }))
+    check_depth(d, graph, child)?;
+    Ok(Action::Graph(child))
+}
+
+/// Checks that a graph in a node of another is not too deep.
+fn check_depth(d: &Driver, graph: u64, child: u64) -> Outcome {
+    let is_deep = d.graphs.depth(graph) + d.graphs.height(child) >= MAX_DEPTH;
+    if is_deep { Err(Status::INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Changes dependencies between nodes.
@@ -181,7 +120,7 @@ fn change_edges(
 ) -> Outcome {
     refuse_data(d, edges, count)?;
     let (from, to) = (get_list::<u64>(from, count)?, get_list::<u64>(to, count)?);
-    let graph = d.graphs.get_mut(&graph).ok_or(Status::INVALID_VALUE)?;
+    let graph = d.graphs.find_mut(graph)?;
     if !graph.has(&from) || !graph.has(&to) {
         return Err(Status::INVALID_VALUE);
     }
@@ -208,11 +147,41 @@ pub(crate) fn remove_edges(
     ends: (Ptr, Ptr),
     list: (Ptr, usize),
 ) -> Outcome {
+    if list.1 > 0 {
+        graph_memory::refuse_removal(d, graph)?;
+    }
     change_edges(d, graph, ends, list, |after, from| {
         let at = after.iter().position(|&n| n == from).ok_or(Status::INVALID_VALUE)?;
         after.remove(at);
         Ok(())
     })
+}
+
+pub(crate) fn destroy_node(d: &mut Driver, node: u64) -> Outcome {
+    let (graph, _) = d.graphs.of_node(node)?;
+    graph_memory::refuse_removal(d, graph)?;
+    remove_node(d, node);
+    Ok(())
+}
+
+/// Removes a node with the graphs that it owns.
+pub(super) fn remove_node(d: &mut Driver, node: u64) {
+    let Some(graph) = d.graphs.live.values_mut().find(|g| g.nodes.contains_key(&node)) else {
+        return;
+    };
+    let removed = graph.nodes.remove(&node);
+    graph.nodes.values_mut().for_each(|n| n.after.retain(|&a| a != node));
+    if let Some(removed) = removed {
+        drop_owned(d, &removed.action);
+    }
+}
+
+/// Removes what the work of a node owns.
+pub(super) fn drop_owned(d: &mut Driver, action: &Action) {
+    graph_memory::forget(d, action);
+    for &graph in action.graphs() {
+        remove(d, graph);
+    }
 }
 
 // Queries.
@@ -237,7 +206,7 @@ fn lists(lists: &[(Ptr, Vec<u64>)], edges: Ptr, count: Ptr) -> Outcome {
 
 /// Returns all nodes, or those without dependencies.
 pub(crate) fn nodes(d: &mut Driver, graph: u64, out: Ptr, count: Ptr, roots: bool) -> Outcome {
-    let graph = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?;
+    let graph = d.graphs.find(graph)?;
     let wanted = graph.nodes.iter().filter(|(_, n)| !roots || n.after.is_empty());
     lists(&[(out, wanted.map(|(&h, _)| h).collect())], 0, count)
 }
@@ -248,15 +217,9 @@ pub(crate) fn edges(
     (from, to): (Ptr, Ptr),
     (edges, count): (Ptr, Ptr),
 ) -> Outcome {
-    let all = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?.edges();
+    let all = d.graphs.find(graph)?.edges();
     let (first, second) = all.into_iter().unzip();
     lists(&[(from, first), (to, second)], edges, count)
-}
-
-/// Finds the graph of a node.
-fn graph_of(d: &Driver, node: u64) -> Outcome<(u64, &Graph)> {
-    let found = d.graphs.iter().find(|(_, g)| g.nodes.contains_key(&node));
-    found.map(|(&handle, graph)| (handle, graph)).ok_or(Status::INVALID_VALUE)
 }
 
 /// Returns the direct dependencies of a node, or its direct dependents.
@@ -267,7 +230,7 @@ pub(crate) fn neighbours(
     (edges, count): (Ptr, Ptr),
     before: bool,
 ) -> Outcome {
-    let (_, graph) = graph_of(d, node)?;
+    let (_, graph) = d.graphs.of_node(node)?;
     let pairs = graph.edges().into_iter();
     let found = pairs.filter_map(|(from, to)| match before {
         true => (to == node).then_some(from),
@@ -277,27 +240,27 @@ pub(crate) fn neighbours(
 }
 
 pub(crate) fn containing(d: &mut Driver, node: u64, out: Ptr) -> Outcome {
-    let (graph, _) = graph_of(d, node)?;
+    let (graph, _) = d.graphs.of_node(node)?;
     put_u64(out, graph)
 }
 
 pub(crate) fn node_kind(d: &mut Driver, node: u64, out: Ptr) -> Outcome {
-    let (_, graph) = graph_of(d, node)?;
-    put_i32(out, graph.nodes.get(&node).map_or(0, |n| n.action.kind() as i32))
+    put_i32(out, d.graphs.node(node)?.action.kind() as i32)
 }
 
-pub(crate) fn destroy_node(d: &mut Driver, node: u64) -> Outcome {
-    let graph = d.graphs.values_mut().find(|g| g.nodes.contains_key(&node));
-    let graph = graph.ok_or(Status::INVALID_VALUE)?;
-    graph.nodes.remove(&node);
-    graph.nodes.values_mut().for_each(|n| n.after.retain(|&a| a != node));
-    Ok(())
+/// Writes a graph's number.
+pub(crate) fn id(d: &mut Driver, graph: u64, out: Ptr) -> Outcome {
+    put_i32(out, d.graphs.find(graph)?.id as i32)
 }
 
-/// Changes the action of a node of a modifiable graph.
-pub(crate) fn set(d: &mut Driver, node: u64, kind: NodeKind, params: Ptr) -> Outcome {
-    let action = kind.read(d, params)?;
-    let found = d.graphs.values_mut().find_map(|g| g.nodes.get_mut(&node));
-    found.ok_or(Status::INVALID_VALUE)?.action = action;
-    Ok(())
+/// Writes a node's number in its graph.
+pub(crate) fn local_id(d: &mut Driver, node: u64, out: Ptr) -> Outcome {
+    put_i32(out, d.graphs.node(node)?.number as i32)
+}
+
+/// Writes a number of a node that no other node has.
+pub(crate) fn tools_id(d: &mut Driver, node: u64, out: Ptr) -> Outcome {
+    let (_, graph) = d.graphs.of_node(node)?;
+    let number = graph.nodes.get(&node).map_or(0, |n| n.number);
+    put_u64(out, u64::from(graph.id) << 32 | u64::from(number))
 }

@@ -100,13 +100,18 @@ fn shaped(
 
 /// Whether a launch is cooperative, and the blocks of a cluster, by the attributes of its
 /// configuration.
-pub(super) fn attributes(c: &CUlaunchConfig) -> Outcome<(bool, Option<[u32; 3]>)> {
+pub(super) fn configuration(c: &CUlaunchConfig) -> Outcome<(bool, Option<[u32; 3]>)> {
     let count = c.numAttrs as usize;
     if count > MAX_ATTRIBUTES {
         return Err(Status::INVALID_VALUE);
     }
+    attributes(&get_list::<CUlaunchAttribute>(c.attrs, count)?)
+}
+
+/// The same for a list of attributes.
+pub(super) fn attributes(list: &[CUlaunchAttribute]) -> Outcome<(bool, Option<[u32; 3]>)> {
     let (mut cooperative, mut cluster) = (false, None);
-    for attribute in get_list::<CUlaunchAttribute>(c.attrs, count)? {
+    for attribute in list {
         match CUlaunchAttributeID::of(attribute.id) {
             Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
                 let [x, y, z, ..] = attribute.value;
@@ -132,7 +137,7 @@ pub(crate) fn configured(
     extra: Ptr,
 ) -> Outcome {
     let c = get::<CUlaunchConfig>(config)?;
-    let (cooperative, cluster) = attributes(&c)?;
+    let (cooperative, cluster) = configuration(&c)?;
     let shape = Shape {
         grid: [c.gridDimX, c.gridDimY, c.gridDimZ],
         block: [c.blockDimX, c.blockDimY, c.blockDimZ],

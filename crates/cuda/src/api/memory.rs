@@ -4,6 +4,7 @@ use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmemAttach_flags, Outcome, Status};
 use runtime::{Addr, Event, MapError, read_host};
 
+use super::graph_memory;
 use crate::errors::of_map;
 use crate::failure;
 use crate::state::Driver;
@@ -41,7 +42,7 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
 }
 
 /// Notes the client's call that has allocated memory.
-fn note_allocated(d: &mut Driver, address: u64, bytes: u64) {
+pub(super) fn note_allocated(d: &mut Driver, address: u64, bytes: u64) {
     let call = d.calls.current();
     d.log_for_leaks(|process| {
         let call = call.to_string();
@@ -148,7 +149,7 @@ pub(crate) fn release(d: &mut Driver, address: u64) {
 }
 
 fn drop_allocation(d: &mut Driver, address: u64) {
-    let Some(allocation) = d.memory.live.remove(&address) else { return };
+    let Some(allocation) = d.memory.remove(address) else { return };
     // The table and the memory map agree, so this cannot fail.
     let freed = match allocation.kind {
         AllocationKind::Device => d.device.free(Addr(address)),
@@ -159,6 +160,7 @@ fn drop_allocation(d: &mut Driver, address: u64) {
     };
     debug_assert!(freed.is_ok());
     d.device.note_freed(Addr(address), d.calls.current());
+    graph_memory::forget_unused(d, address);
 }
 
 /// Frees all allocations of a context, except pool allocations and managed variables.

@@ -6,8 +6,8 @@ use cuda_abi::{
     Outcome, Status,
 };
 
-use super::capture;
 use super::memory::{alloc_in, free, kept};
+use super::{capture, graph_memory};
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pool::Pool;
@@ -132,6 +132,9 @@ pub(crate) fn alloc_async(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> 
 pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream: u64) -> Outcome {
     let context = d.stream_context(stream)?;
     d.pools.find(pool)?;
+    if capture::is_captured(d, stream)? {
+        return alloc_captured(d, out, len, stream);
+    }
     let address = alloc_in(d, context, len as u64, pool)?;
     let written = put_u64(out, address);
     kept(d, address, written)?;
@@ -142,11 +145,22 @@ pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream
     Ok(())
 }
 
+/// Adds an allocation to the graph that a stream captures.
+fn alloc_captured(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> Outcome {
+    let action = graph_memory::reserve(d, len as u64)?;
+    let Action::Allocate { address, .. } = action else { return Err(Status::UNKNOWN) };
+    let kept = put_u64(out, address).and_then(|()| capture::add(d, stream, action.clone()));
+    kept.inspect_err(|_| graph_memory::forget(d, &action))
+}
+
 pub(crate) fn free_async(d: &mut Driver, address: u64, stream: u64) -> Outcome {
     d.stream_context(stream)?;
     if capture::is_captured(d, stream)? {
-        // Each launch of the graph uses the allocation, so it stays as long as its context.
-        return capture::add(d, stream, Action::Nothing);
+        // Each launch of the graph uses memory that no graph has allocated, so it stays as long as
+        // its context.
+        let of_graph = d.memory.of_graphs.contains_key(&address);
+        let action = if of_graph { Action::Free(address) } else { Action::Nothing };
+        return capture::add(d, stream, action);
     }
     let known = d.memory.around(address).filter(|(start, _)| *start == address);
     let known = known.map(|(_, a)| (a.pool, a.len));

@@ -74,7 +74,7 @@ pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, flags: u32) ->
     d.stream_context(stream)?;
     if CUevent_wait_flags::of(flags as i32)? == CUevent_wait_flags::EXTERNAL {
         events::recording(d, event)?;
-        return capture::submit(d, stream, Action::Wait);
+        return capture::submit(d, stream, Action::Wait(event));
     }
     let point = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?.point.clone();
     capture::wait(d, stream, point)

@@ -14,9 +14,15 @@ pub(crate) fn endpoint(d: &Driver, address: u64) -> Endpoint {
     match d.memory.around(address) {
         Some((_, a)) if !matches!(a.kind, AllocationKind::Device) => Endpoint::Host(address),
         Some(_) => Endpoint::Device(address),
-        None if d.device.allocation(Addr(address)).is_some() => Endpoint::Device(address),
+        None if is_on_device(d, address) => Endpoint::Device(address),
         None => Endpoint::Host(address),
     }
+}
+
+/// Returns whether an address is of the device, now or when a graph will have allocated it.
+fn is_on_device(d: &Driver, address: u64) -> bool {
+    let address = Addr(address);
+    d.device.allocation(address).is_some() || d.device.reservation(address).is_some()
 }
 
 /// Returns the side of an address that must be valid on the device.

@@ -10,7 +10,8 @@ use crate::state::action::Action;
 /// A function of the client with a pointer argument.
 type HostFunction = extern "C" fn(usize);
 
-fn call(function: Ptr, data: Ptr) {
+/// Calls a function of the client.
+pub(crate) fn call(function: Ptr, data: Ptr) {
     // SAFETY: by the interface's contract, the client passes the address of a function of this
     // type; callers have checked that it is not null. The lock is not held, so the function may
     // call the driver.
@@ -41,24 +42,18 @@ fn launch_graph(exec: u64, stream: u64) -> i32 {
         begun = graph_exec::begin(d, exec, stream)?;
         Ok(())
     });
-    let Some((context, actions)) = begun.filter(|_| status == 0) else { return status };
-    let mut left = &actions[..];
-    while !left.is_empty() {
-        let mut done = 0;
+    let Some(mut run) = begun.filter(|_| status == 0) else { return status };
+    loop {
+        let mut next = None;
         let status = enter("cuGraphLaunch", |d| {
-            done = graph_exec::run_until_call(d, context, left)?;
+            next = run.proceed(d)?;
             Ok(())
         });
-        if status != 0 {
-            return status;
-        }
-        left = &left[done..];
-        if let Some(((_, Action::Call { function, data }), rest)) = left.split_first() {
-            call(*function, *data);
-            left = rest;
+        match next.filter(|_| status == 0) {
+            Some((function, data)) => call(function, data),
+            None => return status,
         }
     }
-    0
 }
 
 #[unsafe(no_mangle)]

@@ -1,11 +1,12 @@
 //! Graphs and stream capture.
 
+use cuda_abi::CUgraphNodeType;
 use cuda_abi::host::Ptr;
 
 use crate::api::capture::{self, InfoPointers};
 use crate::api::edges::Dependencies;
-use crate::api::graph::{self, NodeKind};
-use crate::api::graph_exec;
+use crate::api::node::{self, NodeKind};
+use crate::api::{condition, graph, graph_dot, graph_exec, graph_memory, user_object};
 
 exports! {
     cuGraphCreate(out: Ptr, flags: u32) => |d| graph::create(d, out, flags);
@@ -15,41 +16,85 @@ exports! {
     // Nodes.
     cuGraphAddKernelNode | cuGraphAddKernelNode_v2
         (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add(
+        => |d| node::add(
             d, out, graph, Dependencies::plain(after, count), NodeKind::Kernel, params
         );
     cuGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Copy, params);
+        => |d| node::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Copy, params);
     cuGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Fill, params);
+        => |d| node::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Fill, params);
     cuGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Host, params);
+        => |d| node::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Host, params);
     cuGraphAddChildGraphNode(out: Ptr, graph: u64, after: Ptr, count: usize, child: u64)
-        => |d| graph::add(
+        => |d| node::add(
             d, out, graph, Dependencies::plain(after, count), NodeKind::Child(child), 0
         );
     cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Empty, 0);
+        => |d| node::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Empty, 0);
     cuGraphAddEventRecordNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(
+        => |d| node::add(
             d, out, graph, Dependencies::plain(after, count), NodeKind::Record(event), 0
         );
     cuGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(
+        => |d| node::add(
             d, out, graph, Dependencies::plain(after, count), NodeKind::Wait(event), 0
         );
     cuGraphAddNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add_any(d, out, graph, Dependencies::plain(after, count), params);
+        => |d| node::add_any(d, out, graph, Dependencies::plain(after, count), params);
     cuGraphAddNode_v2(out: Ptr, graph: u64, after: Ptr, edges: Ptr, count: usize, params: Ptr)
-        => |d| graph::add_any(d, out, graph, Dependencies { after, edges, count }, params);
+        => |d| node::add_any(d, out, graph, Dependencies { after, edges, count }, params);
     cuGraphKernelNodeSetParams | cuGraphKernelNodeSetParams_v2 (node: u64, params: Ptr)
-        => |d| graph::set(d, node, NodeKind::Kernel, params);
+        => |d| node::set(d, node, NodeKind::Kernel, params);
     cuGraphMemcpyNodeSetParams(node: u64, params: Ptr)
-        => |d| graph::set(d, node, NodeKind::Copy, params);
+        => |d| node::set(d, node, NodeKind::Copy, params);
     cuGraphMemsetNodeSetParams(node: u64, params: Ptr)
-        => |d| graph::set(d, node, NodeKind::Fill, params);
+        => |d| node::set(d, node, NodeKind::Fill, params);
     cuGraphHostNodeSetParams(node: u64, params: Ptr)
-        => |d| graph::set(d, node, NodeKind::Host, params);
+        => |d| node::set(d, node, NodeKind::Host, params);
+    cuGraphNodeSetParams | cuGraphNodeSetParams_v2 (node: u64, params: Ptr)
+        => |d| node::set_any(d, node, params);
+    cuGraphEventRecordNodeSetEvent(node: u64, event: u64)
+        => |d| node::set(d, node, NodeKind::Record(event), 0);
+    cuGraphEventWaitNodeSetEvent(node: u64, event: u64)
+        => |d| node::set(d, node, NodeKind::Wait(event), 0);
+    cuGraphKernelNodeSetAttribute(node: u64, attribute: i32, value: Ptr)
+        => |d| node::set_attribute(d, node, attribute, value);
+    cuGraphKernelNodeCopyAttributes(to: u64, from: u64) => |d| node::copy_attributes(d, to, from);
+    cuGraphAddMemAllocNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => |d| node::add(
+            d, out, graph, Dependencies::plain(after, count), NodeKind::Allocate, params
+        );
+    cuGraphAddMemFreeNode(out: Ptr, graph: u64, after: Ptr, count: usize, address: u64)
+        => |d| node::add(
+            d, out, graph, Dependencies::plain(after, count), NodeKind::Free(address), 0
+        );
+    cuGraphConditionalHandleCreate(out: Ptr, graph: u64, context: u64, default: u32, flags: u32)
+        => |d| condition::create(d, out, graph, context, default, flags);
+
+    // Parameters of nodes.
+    cuGraphNodeGetParams(node: u64, out: Ptr) => |d| node::any_parameters(d, node, out);
+    cuGraphKernelNodeGetParams(node: u64, out: Ptr) => |d| node::launch_parameters(d, node, out);
+    cuGraphKernelNodeGetParams_v2(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::KERNEL, out);
+    cuGraphKernelNodeGetAttribute(node: u64, attribute: i32, out: Ptr)
+        => |d| node::attribute(d, node, attribute, out);
+    cuGraphMemcpyNodeGetParams(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::MEMCPY, out);
+    cuGraphMemsetNodeGetParams(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::MEMSET, out);
+    cuGraphHostNodeGetParams(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::HOST, out);
+    cuGraphChildGraphNodeGetGraph(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::GRAPH, out);
+    cuGraphEventRecordNodeGetEvent(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::EVENT_RECORD, out);
+    cuGraphEventWaitNodeGetEvent(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::WAIT_EVENT, out);
+    cuGraphMemAllocNodeGetParams(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::MEM_ALLOC, out);
+    cuGraphMemFreeNodeGetParams(node: u64, out: Ptr)
+        => |d| node::parameters(d, node, CUgraphNodeType::MEM_FREE, out);
+
     cuGraphDestroyNode(node: u64) => |d| graph::destroy_node(d, node);
 
     // Dependencies.
@@ -79,13 +124,35 @@ exports! {
         => |d| graph::neighbours(d, node, out, (edges, count), false);
     cuGraphNodeGetContainingGraph(node: u64, out: Ptr) => |d| graph::containing(d, node, out);
     cuGraphNodeGetType(node: u64, out: Ptr) => |d| graph::node_kind(d, node, out);
+    cuGraphNodeFindInClone(out: Ptr, node: u64, clone: u64)
+        => |d| graph::find_clone(d, out, node, clone);
+    cuGraphGetId(graph: u64, out: Ptr) => |d| graph::id(d, graph, out);
+    cuGraphNodeGetLocalId(node: u64, out: Ptr) => |d| graph::local_id(d, node, out);
+    cuGraphNodeGetToolsId(node: u64, out: Ptr) => |d| graph::tools_id(d, node, out);
+    cuGraphDebugDotPrint(graph: u64, path: Ptr, flags: u32)
+        => |d| graph_dot::print(d, graph, path, flags);
+
+    // Objects of the client, and memory.
+    cuUserObjectCreate(out: Ptr, data: Ptr, destroy: Ptr, count: u32, flags: u32)
+        => |d| user_object::create(d, out, data, destroy, count, flags);
+    cuUserObjectRetain(object: u64, count: u32) => |d| user_object::retain(d, object, count);
+    cuUserObjectRelease(object: u64, count: u32) => |d| user_object::release(d, object, count);
+    cuGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32)
+        => |d| user_object::retain_by(d, graph, object, count, flags);
+    cuGraphReleaseUserObject(graph: u64, object: u64, count: u32)
+        => |d| user_object::release_by(d, graph, object, count);
+    cuDeviceGetGraphMemAttribute(device: i32, attribute: i32, out: Ptr)
+        => |d| graph_memory::attribute(d, device, attribute, out);
+    cuDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: Ptr)
+        => |d| graph_memory::set_attribute(d, device, attribute, value);
+    cuDeviceGraphMemTrim(device: i32) => |d| graph_memory::trim(d, device);
 
     // Executable graphs. `cuGraphLaunch` is among the functions that call the client back.
     cuGraphInstantiate | cuGraphInstantiate_v2
         (out: Ptr, graph: u64, _node: Ptr, _log: Ptr, _room: usize)
-        => |d| graph_exec::instantiate(d, out, graph);
-    cuGraphInstantiateWithFlags(out: Ptr, graph: u64, _flags: u64)
-        => |d| graph_exec::instantiate(d, out, graph);
+        => |d| graph_exec::instantiate(d, out, graph, 0);
+    cuGraphInstantiateWithFlags(out: Ptr, graph: u64, flags: u64)
+        => |d| graph_exec::instantiate(d, out, graph, flags);
     cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz
         (out: Ptr, graph: u64, params: Ptr)
         => |d| graph_exec::instantiate_with(d, out, graph, params);
@@ -103,6 +170,20 @@ exports! {
         => |d| graph_exec::set(d, exec, node, NodeKind::Fill, params);
     cuGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)
         => |d| graph_exec::set(d, exec, node, NodeKind::Host, params);
+    cuGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: u64)
+        => |d| graph_exec::set(d, exec, node, NodeKind::Record(event), 0);
+    cuGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: u64)
+        => |d| graph_exec::set(d, exec, node, NodeKind::Wait(event), 0);
+    cuGraphExecChildGraphNodeSetParams(exec: u64, node: u64, child: u64)
+        => |d| graph_exec::set_child(d, exec, node, child);
+    cuGraphExecNodeSetParams(exec: u64, node: u64, params: Ptr)
+        => |d| graph_exec::set_any(d, exec, node, params);
+    cuGraphNodeSetEnabled(exec: u64, node: u64, enabled: u32)
+        => |d| graph_exec::set_enabled(d, exec, node, enabled);
+    cuGraphNodeGetEnabled(exec: u64, node: u64, out: Ptr)
+        => |d| graph_exec::is_enabled(d, exec, node, out);
+    cuGraphExecGetFlags(exec: u64, out: Ptr) => |d| graph_exec::flags(d, exec, out);
+    cuGraphExecGetId(exec: u64, out: Ptr) => |d| graph_exec::id(d, exec, out);
     cuGraphUpload | cuGraphUpload_ptsz (exec: u64, stream: u64)
         => |d| graph_exec::upload(d, exec, stream);
 

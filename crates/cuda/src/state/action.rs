@@ -1,9 +1,7 @@
 //! Work of streams and graphs as data, which can be done now or kept for later.
 
-use std::sync::Arc;
-
 use cuda_abi::host::Ptr;
-use cuda_abi::{CUgraphNodeType, Outcome, Status};
+use cuda_abi::{CUgraphConditionalNodeType, CUgraphNodeType, Outcome, Status};
 use runtime::Shape;
 
 /// A kernel launch as the client asks for it.
@@ -80,8 +78,28 @@ pub(crate) struct Fill {
     pub(crate) height: u64,
 }
 
-/// The actions of a graph with their nodes, in an order that respects dependencies.
-pub(crate) type Actions = Arc<[(u64, Action)]>;
+/// Work in a graph that depends on the value of a condition.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditional {
+    /// The address of the value, which is the condition's handle.
+    pub(crate) condition: u64,
+    pub(crate) kind: CUgraphConditionalNodeType,
+    /// Handles of the graphs of which the value chooses one.
+    pub(crate) bodies: Vec<u64>,
+}
+
+impl Conditional {
+    /// Returns the number of the body that runs for a value of the condition.
+    pub(crate) fn chosen(&self, value: u32) -> Option<usize> {
+        let index = match self.kind {
+            CUgraphConditionalNodeType::IF => usize::from(value == 0),
+            CUgraphConditionalNodeType::WHILE if value == 0 => return None,
+            CUgraphConditionalNodeType::WHILE => 0,
+            CUgraphConditionalNodeType::SWITCH => value as usize,
+        };
+        (index < self.bodies.len()).then_some(index)
+    }
+}
 
 /// A piece of work submitted to a stream.
 #[derive(Clone, Debug)]
@@ -89,18 +107,28 @@ pub(crate) enum Action {
     Launch(Launch),
     Copy(Copy),
     Box(BoxCopy),
+    /// One copy whose parts are in different rows of an array.
+    Boxes(Vec<BoxCopy>),
     Fill(Fill),
     /// A call of the client's function with its data.
     Call {
         function: Ptr,
         data: Ptr,
     },
-    /// All work of another graph, in this order.
-    Graph(Actions),
+    /// All work of another graph, which belongs to the node.
+    Graph(u64),
+    Conditional(Conditional),
+    /// Allocates memory of `len` bytes at a reserved address.
+    Allocate {
+        address: u64,
+        len: u64,
+    },
+    /// Frees memory that a graph has allocated.
+    Free(u64),
     /// Records an event.
     Record(u64),
     /// Waits for an event. The work before the event is always done already.
-    Wait,
+    Wait(u64),
     Nothing,
 }
 
@@ -109,13 +137,30 @@ impl Action {
     pub(crate) fn kind(&self) -> CUgraphNodeType {
         match self {
             Self::Launch(_) => CUgraphNodeType::KERNEL,
-            Self::Copy(_) | Self::Box(_) => CUgraphNodeType::MEMCPY,
+            Self::Copy(_) | Self::Box(_) | Self::Boxes(_) => CUgraphNodeType::MEMCPY,
             Self::Fill(_) => CUgraphNodeType::MEMSET,
             Self::Call { .. } => CUgraphNodeType::HOST,
             Self::Graph(_) => CUgraphNodeType::GRAPH,
             Self::Nothing => CUgraphNodeType::EMPTY,
-            Self::Wait => CUgraphNodeType::WAIT_EVENT,
+            Self::Wait(_) => CUgraphNodeType::WAIT_EVENT,
             Self::Record(_) => CUgraphNodeType::EVENT_RECORD,
+            Self::Conditional(_) => CUgraphNodeType::CONDITIONAL,
+            Self::Allocate { .. } => CUgraphNodeType::MEM_ALLOC,
+            Self::Free(_) => CUgraphNodeType::MEM_FREE,
         }
+    }
+
+    /// Returns the handles of the graphs that a node with this work owns.
+    pub(crate) fn graphs(&self) -> &[u64] {
+        match self {
+            Self::Graph(graph) => std::slice::from_ref(graph),
+            Self::Conditional(work) => &work.bodies,
+            _ => &[],
+        }
+    }
+
+    /// Returns whether this work exists once, so that no copy of its graph can be made.
+    pub(crate) fn is_unique(&self) -> bool {
+        matches!(self, Self::Conditional(_) | Self::Allocate { .. } | Self::Free(_))
     }
 }

@@ -48,6 +48,13 @@ pub(crate) struct Memory {
     pub(crate) live: BTreeMap<u64, Allocation>,
     /// The number of allocations so far.
     pub(crate) count: u64,
+    /// The addresses that allocations of graphs have while they live, with the number of graphs and
+    /// executable graphs that have a node for them.
+    pub(crate) of_graphs: BTreeMap<u64, u32>,
+    /// Bytes that graphs have allocated and nobody has freed.
+    pub(crate) used_by_graphs: u64,
+    /// The most there were.
+    pub(crate) most_of_graphs: u64,
 }
 
 impl Memory {
@@ -68,6 +75,19 @@ impl Memory {
     ) {
         self.count += 1;
         self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
+        if self.of_graphs.contains_key(&address) {
+            self.used_by_graphs += len;
+            self.most_of_graphs = self.most_of_graphs.max(self.used_by_graphs);
+        }
+    }
+
+    /// Removes an allocation.
+    pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
+        let removed = self.live.remove(&address)?;
+        if self.of_graphs.contains_key(&address) {
+            self.used_by_graphs -= removed.len;
+        }
+        Some(removed)
     }
 
     /// Adds a managed variable of a newly loaded module.

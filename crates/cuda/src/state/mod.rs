@@ -15,7 +15,9 @@ pub(crate) mod linker;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod page;
+pub(crate) mod plan;
 pub(crate) mod pool;
+pub(crate) mod shared;
 pub(crate) mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +34,13 @@ use calls::Calls;
 use capture::Captures;
 use context::Ctx;
 use function::Function;
-use graph::{Graph, GraphExec};
+use graph::Graphs;
 use linker::Linker;
 use memory::Memory;
 use module::LoadedModule;
+use plan::GraphExec;
 use pool::Pools;
+use shared::Shared;
 use stream::{BUILT_IN, EventState, Stream};
 
 /// The first handle. Handles resemble neither addresses nor the small numbers with special
@@ -58,8 +62,9 @@ pub(crate) struct Driver {
     pub(crate) streams: BTreeMap<u64, Stream>,
     pub(crate) events: BTreeMap<u64, EventState>,
     pub(crate) linkers: BTreeMap<u64, Linker>,
-    pub(crate) graphs: BTreeMap<u64, Graph>,
+    pub(crate) graphs: Graphs,
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
+    pub(crate) shared: Shared,
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
     /// The counts of all launches that have ended.
@@ -108,8 +113,9 @@ impl Driver {
             streams: BTreeMap::new(),
             events: BTreeMap::new(),
             linkers: BTreeMap::new(),
-            graphs: BTreeMap::new(),
+            graphs: Graphs::default(),
             graph_execs: BTreeMap::new(),
+            shared: Shared::default(),
             captures: Captures::default(),
             calls: Calls::default(),
             totals: LaunchTotals::default(),

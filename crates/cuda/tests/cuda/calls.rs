@@ -499,7 +499,7 @@ fn managed_variables_have_one_address() {
 fn unimplemented_calls_return_not_supported() {
     let ctx = context();
     is(cuTexRefCreate(), Status::NOT_SUPPORTED);
-    is(cuUserObjectCreate(), Status::NOT_SUPPORTED);
+    is(cuImportExternalMemory(), Status::NOT_SUPPORTED);
     let mut table = 7_u64;
     is(cuGetExportTable(at(&mut table), 0), Status::NOT_FOUND);
     assert_eq!(table, 0);

@@ -5,6 +5,7 @@ mod capture;
 mod common;
 mod context;
 mod fat_binaries;
+mod graph_nodes;
 mod library;
 mod memory_limit;
 mod textures;

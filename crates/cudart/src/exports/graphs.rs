@@ -2,7 +2,7 @@
 
 use cuda_abi::host::{Ptr, address};
 
-use crate::copy::of_layers;
+use crate::copy::{of_layers, of_line, part};
 use crate::driver::*;
 use crate::graph;
 use crate::state::context;
@@ -40,6 +40,98 @@ exports! {
         => { context()?; cuGraphMemsetNodeSetParams(node, params) };
     cudaGraphHostNodeSetParams(node: u64, params: Ptr)
         => { context()?; cuGraphHostNodeSetParams(node, params) };
+    cudaGraphAddMemcpyNodeToSymbol(out: Ptr, graph: u64, after: Ptr, count: usize, symbol: Ptr,
+        from: u64, len: usize, offset: usize, kind: i32)
+        => graph::add_line(out, graph, (after, count),
+            (part(symbol, len, offset)?, from, len), kind);
+    cudaGraphAddMemcpyNodeFromSymbol(out: Ptr, graph: u64, after: Ptr, count: usize, to: u64,
+        symbol: Ptr, len: usize, offset: usize, kind: i32)
+        => graph::add_line(out, graph, (after, count), (to, part(symbol, len, offset)?, len), kind);
+    cudaGraphAddMemAllocNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => { context()?; cuGraphAddMemAllocNode(out, graph, after, count, params) };
+    cudaGraphAddMemFreeNode(out: Ptr, graph: u64, after: Ptr, count: usize, address: u64)
+        => { context()?; cuGraphAddMemFreeNode(out, graph, after, count, address) };
+    // Since version 13, edge data comes before the count.
+    cudaGraphAddNode(out: Ptr, graph: u64, after: Ptr, fourth: usize, fifth: usize, sixth: usize)
+        => graph::add_any_by_version(out, graph, after, [fourth, fifth, sixth]);
+    cudaGraphAddNode_v2(out: Ptr, graph: u64, after: Ptr, edges: Ptr, count: usize, params: Ptr)
+        => graph::add_any(out, graph, after, (edges, count), params);
+    cudaGraphConditionalHandleCreate(out: Ptr, graph: u64, default: u32, flags: u32)
+        => { context()?; cuGraphConditionalHandleCreate(out, graph, 0, default, flags) };
+    cudaGraphConditionalHandleCreate_v2(out: Ptr, graph: u64, _context: u64, default: u32,
+        flags: u32)
+        => { context()?; cuGraphConditionalHandleCreate(out, graph, 0, default, flags) };
+    cudaGraphNodeSetParams(node: u64, params: Ptr)
+        => graph::with_driver_params(params, |at| cuGraphNodeSetParams(node, at));
+    cudaGraphMemcpyNodeSetParams1D(node: u64, to: u64, from: u64, len: usize, kind: i32)
+        => { context()?; cuGraphMemcpyNodeSetParams(node,
+            address(&of_line(to, from, len, kind)?)) };
+    cudaGraphMemcpyNodeSetParamsToSymbol(node: u64, symbol: Ptr, from: u64, len: usize,
+        offset: usize, kind: i32)
+        => cuGraphMemcpyNodeSetParams(node,
+            address(&of_line(part(symbol, len, offset)?, from, len, kind)?));
+    cudaGraphMemcpyNodeSetParamsFromSymbol(node: u64, to: u64, symbol: Ptr, len: usize,
+        offset: usize, kind: i32)
+        => cuGraphMemcpyNodeSetParams(node,
+            address(&of_line(to, part(symbol, len, offset)?, len, kind)?));
+    cudaGraphEventRecordNodeSetEvent(node: u64, event: u64)
+        => { context()?; cuGraphEventRecordNodeSetEvent(node, event) };
+    cudaGraphEventWaitNodeSetEvent(node: u64, event: u64)
+        => { context()?; cuGraphEventWaitNodeSetEvent(node, event) };
+    cudaGraphKernelNodeSetAttribute(node: u64, attribute: i32, value: Ptr)
+        => { context()?; cuGraphKernelNodeSetAttribute(node, attribute, value) };
+    cudaGraphKernelNodeCopyAttributes(to: u64, from: u64)
+        => { context()?; cuGraphKernelNodeCopyAttributes(to, from) };
+
+    // Parameters of nodes.
+    cudaGraphNodeGetParams(node: u64, out: Ptr) => graph::any_parameters(node, out);
+    cudaGraphKernelNodeGetParams(node: u64, out: Ptr) => graph::kernel_parameters(node, out);
+    cudaGraphKernelNodeGetAttribute(node: u64, attribute: i32, out: Ptr)
+        => { context()?; cuGraphKernelNodeGetAttribute(node, attribute, out) };
+    cudaGraphMemcpyNodeGetParams(node: u64, out: Ptr) => graph::copy_parameters(node, out);
+    cudaGraphMemsetNodeGetParams(node: u64, out: Ptr)
+        => { context()?; cuGraphMemsetNodeGetParams(node, out) };
+    cudaGraphHostNodeGetParams(node: u64, out: Ptr)
+        => { context()?; cuGraphHostNodeGetParams(node, out) };
+    cudaGraphMemAllocNodeGetParams(node: u64, out: Ptr)
+        => { context()?; cuGraphMemAllocNodeGetParams(node, out) };
+    cudaGraphMemFreeNodeGetParams(node: u64, out: Ptr)
+        => { context()?; cuGraphMemFreeNodeGetParams(node, out) };
+    cudaGraphChildGraphNodeGetGraph(node: u64, out: Ptr)
+        => { context()?; cuGraphChildGraphNodeGetGraph(node, out) };
+    cudaGraphEventRecordNodeGetEvent(node: u64, out: Ptr)
+        => { context()?; cuGraphEventRecordNodeGetEvent(node, out) };
+    cudaGraphEventWaitNodeGetEvent(node: u64, out: Ptr)
+        => { context()?; cuGraphEventWaitNodeGetEvent(node, out) };
+    cudaGraphNodeFindInClone(out: Ptr, node: u64, clone: u64)
+        => { context()?; cuGraphNodeFindInClone(out, node, clone) };
+    cudaGraphNodeGetContainingGraph(node: u64, out: Ptr)
+        => { context()?; cuGraphNodeGetContainingGraph(node, out) };
+    cudaGraphNodeGetLocalId(node: u64, out: Ptr)
+        => { context()?; cuGraphNodeGetLocalId(node, out) };
+    cudaGraphNodeGetToolsId(node: u64, out: Ptr)
+        => { context()?; cuGraphNodeGetToolsId(node, out) };
+    cudaGraphGetId(graph: u64, out: Ptr) => { context()?; cuGraphGetId(graph, out) };
+    cudaGraphDebugDotPrint(graph: u64, path: Ptr, flags: u32)
+        => { context()?; cuGraphDebugDotPrint(graph, path, flags) };
+
+    // Objects of the client, and memory.
+    cudaUserObjectCreate(out: Ptr, data: Ptr, destroy: Ptr, count: u32, flags: u32)
+        => { context()?; cuUserObjectCreate(out, data, destroy, count, flags) };
+    cudaUserObjectRetain(object: u64, count: u32)
+        => { context()?; cuUserObjectRetain(object, count) };
+    cudaUserObjectRelease(object: u64, count: u32)
+        => { context()?; cuUserObjectRelease(object, count) };
+    cudaGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32)
+        => { context()?; cuGraphRetainUserObject(graph, object, count, flags) };
+    cudaGraphReleaseUserObject(graph: u64, object: u64, count: u32)
+        => { context()?; cuGraphReleaseUserObject(graph, object, count) };
+    cudaDeviceGetGraphMemAttribute(device: i32, attribute: i32, out: Ptr)
+        => { context()?; cuDeviceGetGraphMemAttribute(device, attribute, out) };
+    cudaDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: Ptr)
+        => { context()?; cuDeviceSetGraphMemAttribute(device, attribute, value) };
+    cudaDeviceGraphMemTrim(device: i32) => { context()?; cuDeviceGraphMemTrim(device) };
+
     cudaGraphDestroyNode(node: u64) => { context()?; cuGraphDestroyNode(node) };
 
     // Dependencies. Since version 13, edge data comes before each count.
@@ -87,6 +179,32 @@ exports! {
         => { context()?; cuGraphExecMemsetNodeSetParams(exec, node, params, 0) };
     cudaGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)
         => { context()?; cuGraphExecHostNodeSetParams(exec, node, params) };
+    cudaGraphExecMemcpyNodeSetParams1D(exec: u64, node: u64, to: u64, from: u64, len: usize,
+        kind: i32)
+        => { context()?; cuGraphExecMemcpyNodeSetParams(exec, node,
+            address(&of_line(to, from, len, kind)?), 0) };
+    cudaGraphExecMemcpyNodeSetParamsToSymbol(exec: u64, node: u64, symbol: Ptr, from: u64,
+        len: usize, offset: usize, kind: i32)
+        => cuGraphExecMemcpyNodeSetParams(exec, node,
+            address(&of_line(part(symbol, len, offset)?, from, len, kind)?), 0);
+    cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec: u64, node: u64, to: u64, symbol: Ptr,
+        len: usize, offset: usize, kind: i32)
+        => cuGraphExecMemcpyNodeSetParams(exec, node,
+            address(&of_line(to, part(symbol, len, offset)?, len, kind)?), 0);
+    cudaGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: u64)
+        => { context()?; cuGraphExecEventRecordNodeSetEvent(exec, node, event) };
+    cudaGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: u64)
+        => { context()?; cuGraphExecEventWaitNodeSetEvent(exec, node, event) };
+    cudaGraphExecChildGraphNodeSetParams(exec: u64, node: u64, child: u64)
+        => { context()?; cuGraphExecChildGraphNodeSetParams(exec, node, child) };
+    cudaGraphExecNodeSetParams(exec: u64, node: u64, params: Ptr)
+        => graph::with_driver_params(params, |at| cuGraphExecNodeSetParams(exec, node, at));
+    cudaGraphNodeSetEnabled(exec: u64, node: u64, enabled: u32)
+        => { context()?; cuGraphNodeSetEnabled(exec, node, enabled) };
+    cudaGraphNodeGetEnabled(exec: u64, node: u64, out: Ptr)
+        => { context()?; cuGraphNodeGetEnabled(exec, node, out) };
+    cudaGraphExecGetFlags(exec: u64, out: Ptr) => { context()?; cuGraphExecGetFlags(exec, out) };
+    cudaGraphExecGetId(exec: u64, out: Ptr) => { context()?; cuGraphExecGetId(exec, out) };
     cudaGraphUpload | cudaGraphUpload_ptsz (exec: u64, stream: u64)
         => { context()?; cuGraphUpload(exec, stream) };
     cudaGraphLaunch | cudaGraphLaunch_ptsz (exec: u64, stream: u64)
