@@ -49,6 +49,13 @@ pub enum End<const N: usize = 1> {
     Differs(Box<Recheck>),
 }
 
+impl<const N: usize> End<N> {
+    /// Returns whether the launch does what it has done before until something else changes memory.
+    pub(crate) fn repeats(&self) -> bool {
+        matches!(self, Self::Hang(hang) if hang.kind == HangKind::Repeats)
+    }
+}
+
 /// A launch for the exact engine.
 pub struct ExactLaunch<'p, const N: usize> {
     /// The linked program.
@@ -229,7 +236,7 @@ fn drive<const N: usize, O: Observer<N>>(
 
 /// Runs a launch on the exact engine. With `restart`, a launch that hangs before its limit begins
 /// again from where this one began; if the second run does not end well either, the first one is
-/// returned, with its memory. The second run has no [`EventSink`](crate::EventSink): the sink has
+/// returned, with its memory; with `keeps_waiting`, the second one if its state repeats. The second run has no [`EventSink`](crate::EventSink): the sink has
 /// seen the first.
 ///
 /// # Errors
@@ -238,6 +245,7 @@ pub fn run_exact<'p, const N: usize, E: std::error::Error>(
     launch: ExactLaunch<'p, N>,
     guest: &mut Guest<'_>,
     restart: Option<Restart<'_, 'p, N, E>>,
+    keeps_waiting: bool,
     monitor: &mut dyn Monitor,
 ) -> Result<ExactRun<N>, Error<E>>
 where
@@ -257,7 +265,7 @@ where
     let hung_heap =
         guest.heap.as_deref_mut().zip(heap).map(|(at, heap)| std::mem::replace(at, heap));
     let second = run_once(launch, guest, &mut WithoutSink(monitor));
-    if second.end == End::Done {
+    if second.end == End::Done || keeps_waiting && second.end.repeats() {
         return Ok(ExactRun { retried: true, ..second });
     }
     *guest.memory = hung;
@@ -267,7 +275,7 @@ where
     Ok(first)
 }
 
-fn run_once<const N: usize>(
+pub(crate) fn run_once<const N: usize>(
     launch: ExactLaunch<'_, N>,
     guest: &mut Guest<'_>,
     monitor: &mut dyn Monitor,

@@ -8,7 +8,7 @@ use vm::{Claim, Counts, Program, Recheck, State, Tolerated};
 
 use crate::attempt::attempt;
 use crate::cache::Cache;
-use crate::exact::{End, ExactLaunch, Guest, Restart, report_lanes, run_exact};
+use crate::exact::{End, ExactLaunch, ExactRun, Guest, Restart, report_lanes, run_exact, run_once};
 use crate::monitor::{Monitor, Progress, Selected};
 use crate::options::{Choice, Options};
 use crate::{Counters, Error, PcSlots};
@@ -56,6 +56,17 @@ pub struct Outcome {
     pub tolerated: Tolerated<1>,
     /// The engine.
     pub ran: EngineUsed,
+    /// The launch itself if it repeats its state and is to be kept, without memory and heap.
+    pub waiting: Option<KeptLaunch>,
+}
+
+/// A launch that repeats its state, kept without memory and heap.
+pub struct KeptLaunch(Box<State<1>>);
+
+impl std::fmt::Debug for KeptLaunch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeptLaunch").finish_non_exhaustive()
+    }
 }
 
 /// A launch before its first issue, for comparing the engines.
@@ -93,7 +104,8 @@ pub fn launch<'p, E: std::error::Error>(
                 let end = if finished.done { End::Done } else { End::Interrupted };
                 let (stats, ran) = (finished.stats, EngineUsed::Fast(finished.level));
                 let (output, tolerated) = (Vec::new(), Tolerated::default());
-                outcome = Some(Outcome { end, stats, counters, output, tolerated, ran });
+                let waiting = None;
+                outcome = Some(Outcome { end, stats, counters, output, tolerated, ran, waiting });
             }
             Err(why) => {
                 monitor.selected(&Selected::Exact(&why));
@@ -108,12 +120,10 @@ pub fn launch<'p, E: std::error::Error>(
         None => {
             let counters = options.detailed.then_some(counters);
             let launch = ExactLaunch { program, state, counters };
-            let run = run_exact(launch, &mut guest, restart, monitor)?;
+            let keeps = options.keeps_waiting;
+            let run = run_exact(launch, &mut guest, restart, keeps, monitor)?;
             let ran = if run.retried { EngineUsed::Retried } else { EngineUsed::Exact(declined) };
-            let (stats, output) = (*run.state.stats(), run.state.output().to_vec());
-            let counters = run.counters.unwrap_or_default();
-            let tolerated = run.state.tolerated().clone();
-            Outcome { end: run.end, stats, counters, output, tolerated, ran }
+            of_exact(run, ran, keeps)
         }
     };
     // Lanes that made progress one by one ran on the exact engine alone.
@@ -125,6 +135,28 @@ pub fn launch<'p, E: std::error::Error>(
         compare(program, &before, &mut guest, &mut outcome, monitor)?;
     }
     Ok(outcome)
+}
+
+/// Goes on with a launch that was kept because its state repeats, after something else has changed
+/// memory. The outcome is of the whole launch; it is kept again if it repeats its state again.
+pub fn resume(
+    program: &Program,
+    KeptLaunch(mut state): KeptLaunch,
+    mut guest: Guest<'_>,
+    monitor: &mut dyn Monitor,
+) -> Outcome {
+    state.memory_changed();
+    let launch = ExactLaunch { program, state: *state, counters: None };
+    of_exact(run_once(launch, &mut guest, monitor), EngineUsed::Exact(None), true)
+}
+
+/// The outcome of a run on the exact engine.
+fn of_exact(run: ExactRun<1>, ran: EngineUsed, keeps_waiting: bool) -> Outcome {
+    let (stats, output) = (*run.state.stats(), run.state.output().to_vec());
+    let counters = run.counters.unwrap_or_default();
+    let tolerated = run.state.tolerated().clone();
+    let waiting = (keeps_waiting && run.end.repeats()).then(|| KeptLaunch(Box::new(run.state)));
+    Outcome { end: run.end, stats, counters, output, tolerated, ran, waiting }
 }
 
 /// Runs a launch again on the exact engine and compares. Memory becomes the exact engine's.

@@ -31,7 +31,7 @@ pub use fast::{
     Declined, Level, RowPattern, Screen, ScreenedAccess, ScreenedAddresses, ScreenedLaunch, Threads,
 };
 pub use jit::{Coverage, Refused};
-pub use launch::{EngineUsed, Launch, Outcome, launch};
+pub use launch::{EngineUsed, KeptLaunch, Launch, Outcome, launch, resume};
 pub use monitor::{Attached, Monitor, Progress, Selected, Unmonitored};
 pub use options::{Choice, HostThreads, Options};
 pub use sink::{EventSink, SINK_WORDS, SinkObserver, WideLanes};

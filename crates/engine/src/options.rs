@@ -59,4 +59,7 @@ pub struct Options {
     pub threads: HostThreads,
     /// Whether more than [`vm::Counts`] is counted.
     pub detailed: bool,
+    /// Whether a launch that repeats its state is kept, to go on when something else has changed
+    /// memory ([`resume`](crate::resume)).
+    pub keeps_waiting: bool,
 }

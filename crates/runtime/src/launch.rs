@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use debug::After;
 use engine::{
-    Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Monitor as _, Options,
-    Outcome, Restart,
+    Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, KeptLaunch, Launch, Monitor as _,
+    Options, Outcome, Restart,
 };
 use findings::Check;
 use ir::FuncId;
@@ -17,6 +17,7 @@ use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::debugger;
 use crate::device_launches::ChildLaunch;
 use crate::faults::{Faults, ToleratedAccess, Undo};
+use crate::mirror::{HostSnapshot, Unit};
 use crate::module::Module;
 use crate::status::StatusReporter;
 use crate::stop::{Stop, StopKind};
@@ -79,6 +80,51 @@ pub enum Failure {
     Stopped(Box<Stop>),
 }
 
+/// What has become of a launch.
+#[derive(Debug)]
+pub enum Launched {
+    /// It has ended.
+    Ended(Report),
+    /// All its threads wait for memory to change. What it has written to host memory so far is
+    /// there.
+    Waits(Box<WaitingLaunch>),
+}
+
+/// A launch whose threads wait for memory to change.
+pub struct WaitingLaunch {
+    state: KeptLaunch,
+    id: ModuleId,
+    kernel: FuncId,
+    shape: Shape,
+    params: Vec<u8>,
+    begun: Instant,
+    stop: Box<Stop>,
+}
+
+impl WaitingLaunch {
+    /// Returns where its threads are: the hang that it is if nothing changes memory.
+    #[must_use]
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+}
+
+impl std::fmt::Debug for WaitingLaunch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WaitingLaunch").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+/// A launch that has begun: its kernel, its sizes, its arguments, and when.
+struct Begun<'l> {
+    id: ModuleId,
+    module: &'l Module,
+    kernel: FuncId,
+    shape: Shape,
+    params: &'l [u8],
+    begin: Instant,
+}
+
 impl From<engine::Error<Self>> for Failure {
     fn from(error: engine::Error<Self>) -> Self {
         match error {
@@ -102,17 +148,61 @@ impl Context {
         shape: Shape,
         params: &[u8],
     ) -> Result<Report, Failure> {
+        match self.launch_until_wait((id, kernel), shape, params, false)? {
+            Launched::Ended(report) => Ok(report),
+            Launched::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
+        }
+    }
+
+    /// Does the same. With `keeps`, a launch whose threads all wait for memory to change is kept, to
+    /// go on later; launches whose events are checked, and those that launch others, are not.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn launch_until_wait(
+        &mut self,
+        (id, kernel): (ModuleId, FuncId),
+        shape: Shape,
+        params: &[u8],
+        keeps: bool,
+    ) -> Result<Launched, Failure> {
         let queue = self.loaded.get(&id).ok_or(ContextError::Module)?.queue;
         let undo = (self.settings.faults == Faults::Launch).then(|| Undo::keep(self));
         let end = match queue {
-            Some(queue) => self.launch_tree((id, queue), kernel, shape, params),
-            None => self.launch_grid(id, kernel, shape, params),
+            Some(queue) => {
+                self.launch_tree((id, queue), kernel, shape, params).map(Launched::Ended)
+            }
+            None => self.launch_kept((id, kernel), shape, params, keeps),
         };
         if let (Err(Failure::Stopped(stop)), Some(undo)) = (&end, undo)
             && stop.kind != StopKind::Difference
         {
             undo.restore(self).map_err(ContextError::from)?;
         }
+        end
+    }
+
+    /// Goes on with a launch that was kept, after memory has changed.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn resume(&mut self, waiting: WaitingLaunch) -> Result<Launched, Failure> {
+        let WaitingLaunch { state, id, kernel, shape, params, begun: begin, .. } = waiting;
+        let module = Arc::clone(&self.loaded.get(&id).ok_or(ContextError::Module)?.module);
+        let mut reporter =
+            StatusReporter::new(self.callback.take(), Arc::clone(&module), kernel, shape);
+        let before = self.mirrors.copy_in(&mut self.memory);
+        let end = before.map_err(|error| ContextError::HostUnmapped(error.address).into());
+        let end = end.and_then(|before| {
+            let mut memory = std::mem::take(&mut self.memory);
+            let mut heap = std::mem::take(&mut self.heap);
+            let guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
+            let outcome = engine::resume(module.program(), state, guest, &mut reporter);
+            (self.memory, self.heap) = (memory, heap);
+            let begun = Begun { id, module: &module, kernel, shape, params: &params, begin };
+            self.conclude(&begun, outcome, &before)
+        });
+        self.callback = reporter.callback;
         end
     }
 
@@ -124,6 +214,20 @@ impl Context {
         shape: Shape,
         params: &[u8],
     ) -> Result<Report, Failure> {
+        match self.launch_kept((id, kernel), shape, params, false)? {
+            Launched::Ended(report) => Ok(report),
+            Launched::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
+        }
+    }
+
+    /// Runs one grid, which is kept if it waits.
+    fn launch_kept(
+        &mut self,
+        (id, kernel): (ModuleId, FuncId),
+        shape: Shape,
+        params: &[u8],
+        keeps: bool,
+    ) -> Result<Launched, Failure> {
         let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
         let module = Arc::clone(&loaded.module);
         let mut reporter =
@@ -133,7 +237,9 @@ impl Context {
             let name = module.function(kernel).map_or("", |f| f.name.as_str());
             loaded.begin(checker, name, &shape);
         }
-        let end = self.launch_reported((id, &module), kernel, (shape, params), &mut reporter);
+        let keeps = keeps && reporter.checker.is_none();
+        let what = (kernel, shape, params);
+        let end = self.launch_reported((id, &module), what, keeps, &mut reporter);
         self.callback = reporter.callback;
         self.checker = reporter.checker;
         if let Some(checker) = &mut self.checker {
@@ -145,10 +251,10 @@ impl Context {
     fn launch_reported(
         &mut self,
         (id, module): (ModuleId, &Module),
-        kernel: FuncId,
-        (shape, params): (Shape, &[u8]),
+        (kernel, shape, params): (FuncId, Shape, &[u8]),
+        keeps: bool,
         reporter: &mut StatusReporter,
-    ) -> Result<Report, Failure> {
+    ) -> Result<Launched, Failure> {
         let workspace = if shape.cooperative {
             self.grid_workspace().map_err(ContextError::from)?.0
         } else {
@@ -161,20 +267,41 @@ impl Context {
             .mirrors
             .copy_in(&mut self.memory)
             .map_err(|error| ContextError::HostUnmapped(error.address))?;
-        let outcome = self.run((id, module), what, state, reporter)?;
+        let outcome = self.run((id, module), what, state, keeps, reporter)?;
+        let begun = Begun { id, module, kernel, shape, params, begin };
+        self.conclude(&begun, outcome, &before)
+    }
+
+    /// Makes the results of a launch visible, or says why it has none.
+    fn conclude(
+        &mut self,
+        begun: &Begun<'_>,
+        outcome: Outcome,
+        before: &HostSnapshot,
+    ) -> Result<Launched, Failure> {
+        let &Begun { id, module, kernel, shape, params, begin } = begun;
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match outcome.end {
             End::Fault(fault) => {
                 let stop = Stop::fault(module, name, &shape, &fault);
                 stop.traced(module.function(kernel), params, &self.blocks)
             }
-            End::Hang(hang) => Stop::hang(module, name, &shape, &hang),
+            End::Hang(hang) => {
+                let stop = Stop::hang(module, name, &shape, &hang);
+                let Some(state) = outcome.waiting else {
+                    return Err(Failure::Stopped(Box::new(stop)));
+                };
+                // The host may write bytes beside those of the launch meanwhile.
+                self.copy_out(before, Unit::Byte)?;
+                let (params, stop) = (params.to_vec(), Box::new(stop));
+                let begun = begin;
+                let waiting = WaitingLaunch { state, id, kernel, shape, params, begun, stop };
+                return Ok(Launched::Waits(Box::new(waiting)));
+            }
             End::Differs(recheck) => Stop::difference(module, name, &shape, &recheck),
             // The monitor of this crate stops no launch.
             End::Done | End::Interrupted => {
-                self.mirrors
-                    .copy_out(&self.memory, &before)
-                    .map_err(|error| ContextError::Host(error.address))?;
+                self.copy_out(before, Unit::Word)?;
                 let Outcome { stats, ran, output, tolerated, .. } = outcome;
                 let tolerated = tolerated.places().map(|(fault, issues)| {
                     let first = Stop::fault(module, name, &shape, fault);
@@ -183,10 +310,17 @@ impl Context {
                 });
                 let tolerated = tolerated.collect();
                 let (time, children) = (begin.elapsed(), Vec::new());
-                return Ok(Report { stats, ran, output, tolerated, children, time });
+                let report = Report { stats, ran, output, tolerated, children, time };
+                return Ok(Launched::Ended(report));
             }
         };
         Err(Failure::Stopped(Box::new(stop)))
+    }
+
+    /// Copies what a launch has changed of host memory to the host.
+    fn copy_out(&self, before: &HostSnapshot, unit: Unit) -> Result<(), ContextError> {
+        let end = self.mirrors.copy_out(&self.memory, before, unit);
+        end.map_err(|error| ContextError::Host(error.address))
     }
 
     /// Runs a launch on the context's memory and device heap.
@@ -195,6 +329,7 @@ impl Context {
         (id, module): (ModuleId, &Module),
         what: (FuncId, Shape, &[u8], u64),
         mut state: State<1>,
+        keeps_waiting: bool,
         reporter: &mut StatusReporter,
     ) -> Result<Outcome, Failure> {
         let mut memory = std::mem::take(&mut self.memory);
@@ -221,7 +356,7 @@ impl Context {
                 if events || after.is_some() {
                     engine = Choice::Exact;
                 }
-                let options = Options { engine, level, threads, detailed: false };
+                let options = Options { engine, level, threads, detailed: false, keeps_waiting };
                 let (program, cache) = (module.program(), &loaded.cache);
                 #[cfg(test)]
                 let corrupt_byte = self.corrupt_byte;
@@ -491,6 +626,54 @@ mod tests {
         });
         // One of the two orders is the one that the usual mechanism takes.
         assert_eq!(ran.iter().filter(|&&r| r == EngineUsed::Retried).count(), 1, "{ran:?}");
+    }
+
+    #[test]
+    fn a_launch_that_waits_for_memory_goes_on_when_it_has_changed() {
+        // Thread 0 waits for the word to be 1, then adds 1 and waits for 3.
+        const TEXT: &str = "
+            .version 7.0 .target sm_70 .address_size 64
+            .visible .entry k(.param .u64 at) {
+                .reg .b32 %v; .reg .b64 %a; .reg .pred %p;
+                ld.param.u64 %a, [at];
+            one:
+                ld.volatile.global.u32 %v, [%a];
+                setp.ne.u32 %p, %v, 1;
+                @%p bra one;
+                st.volatile.global.u32 [%a], 2;
+            three:
+                ld.volatile.global.u32 %v, [%a];
+                setp.ne.u32 %p, %v, 3;
+                @%p bra three;
+                st.volatile.global.u32 [%a], 4;
+                ret;
+            }";
+        let module = Module::load("t", TEXT).unwrap();
+        let mut context = Context::new(Settings::default());
+        let at = context.allocate("word", 4).unwrap();
+        let id = context.load(&module).unwrap();
+        let kernel = module.kernel("k").unwrap();
+        let shape =
+            Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false, cluster: None };
+        let word = |context: &Context| {
+            let mut word = [0; 4];
+            context.read(at, &mut word).unwrap();
+            u32::from_le_bytes(word)
+        };
+        let params = at.0.to_le_bytes();
+        let mut end = context.launch_until_wait((id, kernel), shape, &params, true).unwrap();
+        // Something else is written, then what the thread waits for.
+        for (value, then) in [(7_u32, 7), (1, 2), (5, 5), (3, 4)] {
+            let Launched::Waits(waiting) = end else { panic!("it does not wait: {end:?}") };
+            assert_eq!(waiting.stop().kind, StopKind::Hang);
+            context.write(at, &value.to_le_bytes()).unwrap();
+            end = context.resume(*waiting).unwrap();
+            assert_eq!(word(&context), then);
+        }
+        assert!(matches!(end, Launched::Ended(_)), "{end:?}");
+        // Nobody changes memory for a launch that is not kept.
+        let end = context.launch(id, kernel, shape, &params);
+        assert!(matches!(end, Err(Failure::Stopped(stop)) if stop.kind == StopKind::Hang));
     }
 
     #[test]

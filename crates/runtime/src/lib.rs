@@ -41,7 +41,7 @@ pub use host_mappings::MappingHints;
 pub use hostmem::{host_string, read_host, room_for_text, write_host};
 pub use ir::FuncId as KernelId;
 pub use ir::device;
-pub use launch::{Failure, Report, Shape};
+pub use launch::{Failure, Launched, Report, Shape, WaitingLaunch};
 pub use module::{LoadError, Module, Refused, SymbolKind};
 pub use origin::Parameter;
 pub use paging::HostMemoryModule;

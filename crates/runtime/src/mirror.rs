@@ -15,8 +15,15 @@ use hostmem::{read_host, write_host};
 
 /// Bytes compared at a time.
 const PAGE: usize = 4096;
-/// Bytes that are copied back as a unit.
-const WORD: usize = 8;
+
+/// The bytes that are copied back together if one of them has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// One byte: the host may change those beside it.
+    Byte = 1,
+    /// A word of 8 bytes, so that there are fewer runs.
+    Word = 8,
+}
 
 /// Mapped ranges of host memory, by start; lengths in bytes.
 #[derive(Debug, Default)]
@@ -94,11 +101,12 @@ impl Mirrors {
         Ok(HostSnapshot(before))
     }
 
-    /// Copies the words that have changed since `before` to the host.
+    /// Copies the units that have changed since `before` to the host.
     pub(crate) fn copy_out(
         &self,
         memory: &MemoryMap,
         before: &HostSnapshot,
+        unit: Unit,
     ) -> Result<(), HostUnmapped> {
         let mut now = [0; PAGE];
         for (address, bytes) in &before.0 {
@@ -108,7 +116,7 @@ impl Mirrors {
                 if memory.read_bytes(Addr(at), now).is_err() || now == page {
                     continue;
                 }
-                for (start, end) in changed(page, now) {
+                for (start, end) in changed(page, now, unit) {
                     let run = &now[start..end];
                     if write_host(at + start as u64, run) < run.len() {
                         return Err(HostUnmapped { address: at + start as u64 });
@@ -120,12 +128,13 @@ impl Mirrors {
     }
 }
 
-/// Returns the runs of words that differ, as byte ranges.
-fn changed(before: &[u8], now: &[u8]) -> Vec<(usize, usize)> {
+/// Returns the runs of units that differ, as byte ranges.
+fn changed(before: &[u8], now: &[u8], unit: Unit) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    let words = before.chunks(WORD).zip(now.chunks(WORD)).enumerate();
-    for (i, (_, word)) in words.filter(|(_, (before, now))| before != now) {
-        let (start, end) = (i * WORD, i * WORD + word.len());
+    let unit = unit as usize;
+    let units = before.chunks(unit).zip(now.chunks(unit)).enumerate();
+    for (i, (_, bytes)) in units.filter(|(_, (before, now))| before != now) {
+        let (start, end) = (i * unit, i * unit + bytes.len());
         match runs.last_mut() {
             Some((_, last)) if *last == start => *last = end,
             _ => runs.push((start, end)),
@@ -143,8 +152,9 @@ mod tests {
         let before = [1; 43];
         let mut now = before;
         (now[9], now[16], now[40]) = (2, 2, 2);
-        assert_eq!(changed(&before, &now), [(8, 24), (40, 43)]);
-        assert_eq!(changed(&before, &before), []);
+        assert_eq!(changed(&before, &now, Unit::Word), [(8, 24), (40, 43)]);
+        assert_eq!(changed(&before, &now, Unit::Byte), [(9, 10), (16, 17), (40, 41)]);
+        assert_eq!(changed(&before, &before, Unit::Word), []);
     }
 
     #[test]
@@ -158,7 +168,7 @@ mod tests {
         memory.write_bytes(Addr(at + 8), &[1, 2]).unwrap();
         // The host changes another word meanwhile.
         assert_eq!(write_host(at + 100, &[9]), 1);
-        mirrors.copy_out(&memory, &before).ok().unwrap();
+        mirrors.copy_out(&memory, &before, Unit::Word).ok().unwrap();
         let mut now = vec![0; 4096];
         assert_eq!(read_host(at, &mut now), 4096);
         assert_eq!((now[7], now[8], now[9], now[10], now[100]), (7, 1, 2, 7, 9));

@@ -463,6 +463,12 @@ impl<const N: usize> State<N> {
         self.queue.delays()
     }
 
+    /// Records that memory may have changed from outside, while the launch did not run. One that was
+    /// found to repeat its state can go on: its threads look at memory again.
+    pub fn memory_changed(&mut self) {
+        self.watch.progress();
+    }
+
     /// CTAs that have ended, and all of the grid.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {

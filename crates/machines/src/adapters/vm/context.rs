@@ -132,8 +132,13 @@ impl<'p> VmContext<'p> {
             false => None,
         };
         let blocks = request.grid.iter().product();
-        let run =
-            engine::run_exact(launch, &mut guest, restart, &mut MonitorAdapter { monitor, blocks });
+        let run = engine::run_exact(
+            launch,
+            &mut guest,
+            restart,
+            false,
+            &mut MonitorAdapter { monitor, blocks },
+        );
         self.memory = memory;
         let ExactRun { end, state, counters, mut retried } = run.map_err(stopped)?;
         retried |= again == Some(Retry::MECHANISM);
@@ -217,7 +222,13 @@ impl<'p> VmContext<'p> {
         let (launch, _) = self.prepare::<1>(request, MemoryMap::new())?;
         let state = self.begin(self.program, launch, request, monitor)?;
         let (level, threads, detailed) = (request.level, request.threads, request.detailed);
-        let options = engine::Options { engine: request.engine, level, threads, detailed };
+        let options = engine::Options {
+            engine: request.engine,
+            level,
+            threads,
+            detailed,
+            keeps_waiting: false,
+        };
         let (program, cache) = (&self.program.program, &self.program.cache);
         let launch = engine::Launch { program, cache, options, state, corrupt_byte: None };
         let mut memory = std::mem::take(&mut self.memory);
