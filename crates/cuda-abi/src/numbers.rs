@@ -542,7 +542,18 @@ numbers! {
         EVENT_RECORD = 7,
         MEM_ALLOC = 10,
         MEM_FREE = 11,
+        BATCH_MEM_OP = 12,
         CONDITIONAL = 13,
+    }
+
+    /// An operation on memory in stream order.
+    CUstreamBatchMemOpType "CU_STREAM_MEM_OP_" {
+        WAIT_VALUE_32 = 1,
+        WRITE_VALUE_32 = 2,
+        FLUSH_REMOTE_WRITES = 3,
+        WAIT_VALUE_64 = 4,
+        WRITE_VALUE_64 = 5,
+        BARRIER = 6,
     }
 
     /// How the value of a condition decides which body runs.
@@ -585,6 +596,7 @@ numbers! {
         HANDLES = 1024,
         MEM_ALLOC_NODE_PARAMS = 2048,
         MEM_FREE_NODE_PARAMS = 4096,
+        BATCH_MEM_OP_NODE_PARAMS = 8192,
         CONDITIONAL_NODE_PARAMS = 32768,
     }
 

@@ -1,19 +1,23 @@
 //! The entry of calls into the driver.
 //!
 //! One lock guards all state: calls of several threads are serialised, and a launch has ended when
-//! its call returns. In a child of `fork`, calls return `CUDA_ERROR_NOT_INITIALIZED`, as on
-//! hardware, without touching the lock.
+//! its call returns, unless it waits for memory to change. Then each call looks whether it goes on,
+//! and a thread does so between calls. In a child of `fork`, calls return
+//! `CUDA_ERROR_NOT_INITIALIZED`, as on hardware, without touching the lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use cuda_abi::{Outcome, Status};
 
+use crate::execution::order::{self, BLOCKED};
 use crate::exports::callbacks::call;
 use crate::failure;
 use crate::settings::Settings;
 use crate::state::Driver;
+use crate::state::pending::{ClientCall, Item, Work};
 
 /// The driver, once it is initialised.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -51,38 +55,177 @@ pub(crate) fn initialise(flags: u32) -> i32 {
 }
 
 /// Runs a call that needs the driver. A panic yields `CUDA_ERROR_UNKNOWN`.
-pub(crate) fn enter(name: &str, body: impl FnOnce(&mut Driver) -> Outcome) -> i32 {
+pub(crate) fn enter(name: &str, body: impl FnMut(&mut Driver) -> Outcome) -> i32 {
     enter_with(name, &String::new, body)
 }
 
 /// Does the same as [`enter`], and records the arguments if the call fails.
+///
+/// A call that has to wait for work on a stream ([`BLOCKED`]) is made again until it has not.
 pub(crate) fn enter_with(
     name: &str,
     arguments: &dyn Fn() -> String,
-    body: impl FnOnce(&mut Driver) -> Outcome,
+    mut body: impl FnMut(&mut Driver) -> Outcome,
 ) -> i32 {
     if is_child() {
         return Status::NOT_INITIALIZED.0;
     }
-    let mut calls = Vec::new();
-    let end = catch_unwind(AssertUnwindSafe(|| {
-        let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(driver) = driver.as_mut() else { return Status::NOT_INITIALIZED.0 };
-        driver.calls.begin(name);
-        let status = body(driver).err().unwrap_or(Status::SUCCESS);
-        if status != Status::SUCCESS {
-            failure::record(driver, name, status, arguments);
+    let mut patience: Option<Patience> = None;
+    loop {
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(driver) = driver.as_mut() else {
+                return (Status::NOT_INITIALIZED, ClientCalls::default());
+            };
+            if patience.is_none() {
+                driver.calls.begin(name);
+            }
+            order::progress(driver);
+            let status = body(driver).err().unwrap_or(Status::SUCCESS);
+            if status == BLOCKED {
+                let patience = patience.get_or_insert_with(Patience::default);
+                if patience.is_over(driver) {
+                    order::give_up(driver);
+                }
+            } else if status != Status::SUCCESS {
+                failure::record(driver, name, status, arguments);
+            }
+            if status != BLOCKED && driver.settings.trace {
+                driver.print_error(&format!("{name} = {}", status.0));
+            }
+            (status, leave(driver))
+        }));
+        let Ok((status, calls)) = end else { return Status::UNKNOWN.0 };
+        let was_idle = calls.is_empty();
+        calls.make();
+        if status != BLOCKED {
+            return status.0;
         }
-        if driver.settings.trace {
-            driver.print_error(&format!("{name} = {}", status.0));
+        if was_idle && let Some(patience) = &mut patience {
+            patience.pause();
         }
-        calls = std::mem::take(&mut driver.shared.calls);
-        status.0
-    }));
-    for (function, data) in calls {
-        call(function, data);
     }
-    end.unwrap_or(Status::UNKNOWN.0)
+}
+
+/// Calls of the client that are to be made without the lock.
+#[derive(Default)]
+struct ClientCalls {
+    /// Calls that no work waits for.
+    plain: Vec<ClientCall>,
+    /// Calls on streams, with their tickets.
+    due: Vec<(ClientCall, u64)>,
+}
+
+impl ClientCalls {
+    fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.due.is_empty()
+    }
+
+    /// Makes the calls, and those that are due after them.
+    fn make(mut self) {
+        while !self.is_empty() {
+            self.plain.into_iter().for_each(call);
+            let mut next = Self::default();
+            for (made, ticket) in self.due {
+                call(made);
+                let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(driver) = driver.as_mut() {
+                    order::returned(driver, ticket);
+                    let more = leave(driver);
+                    next.plain.extend(more.plain);
+                    next.due.extend(more.due);
+                }
+            }
+            self = next;
+        }
+    }
+}
+
+/// Ends a stay with the lock: returns the calls that are due, and sees to work that waits.
+fn leave(driver: &mut Driver) -> ClientCalls {
+    let waits = |item: &Item| !matches!(item.work, Work::Calling { .. });
+    if !driver.pending.has_thread && driver.pending.items.iter().any(waits) {
+        let thread = std::thread::Builder::new().name("simtlab-streams".to_owned());
+        // Without a thread, the client's calls do the work.
+        driver.pending.has_thread = thread.spawn(attend).is_ok();
+    }
+    let plain = std::mem::take(&mut driver.shared.calls);
+    let due = std::mem::take(&mut driver.pending.due);
+    ClientCalls { plain, due }
+}
+
+/// Tries the work that waits, while the client's threads do something else, until there is none.
+fn attend() {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        std::thread::sleep(pause);
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+            let driver = driver.as_mut()?;
+            if driver.pending.items.is_empty() {
+                driver.pending.has_thread = false;
+                return None;
+            }
+            let seen = activity(driver);
+            order::progress(driver);
+            Some((leave(driver), activity(driver) != seen))
+        }));
+        let Ok(Some((calls, has_changed))) = end else { return };
+        calls.make();
+        pause = if has_changed { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+    }
+}
+
+/// The shortest and the longest time between two looks at work that waits.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a call waits for work, where other threads of the process could still change what it
+/// waits for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Numbers that change with everything that could let waiting work go on.
+fn activity(driver: &Driver) -> [u64; 3] {
+    [driver.pending.done, driver.device.host_changes(), driver.calls.begun()]
+}
+
+/// How long a call has waited without a sign that it will go on.
+struct Patience {
+    seen: Option<[u64; 3]>,
+    since: Instant,
+    pause: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { seen: None, since: Instant::now(), pause: SHORTEST_PAUSE }
+    }
+}
+
+impl Patience {
+    /// Returns whether the work will wait forever: nothing has happened for long, or this is the
+    /// only thread, and nothing has happened since it looked last.
+    fn is_over(&mut self, driver: &Driver) -> bool {
+        let now = Some(activity(driver));
+        if std::mem::replace(&mut self.seen, now) != now {
+            (self.since, self.pause) = (Instant::now(), SHORTEST_PAUSE);
+            return false;
+        }
+        let is_calling =
+            driver.pending.items.iter().any(|item| matches!(item.work, Work::Calling { .. }));
+        let own = 1 + usize::from(driver.pending.has_thread);
+        !is_calling && (threads() <= own || self.since.elapsed() >= PATIENCE)
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Returns the number of threads of this process.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count)
 }
 
 /// Runs a call that does not need the driver.

@@ -43,6 +43,9 @@ pub(crate) struct Settings {
     /// The folder in which this process listens for a debugger (`SIMTLAB_DEBUG`), and where
     /// launches are first shown to it (`SIMTLAB_DEBUG_AT`: `fault`, `hang` or a location).
     pub(crate) debugger: Option<(PathBuf, Option<String>)>,
+    /// Whether a launch that waits for the host hangs, rather than goes on when memory has changed
+    /// (`SIMTLAB_SYNC=1`).
+    pub(crate) synchronous: bool,
     /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
     pub(crate) trace: bool,
 }
@@ -100,6 +103,7 @@ impl Settings {
             event_log: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             debugger: variable("SIMTLAB_DEBUG")
                 .map(|folder| (PathBuf::from(folder), variable("SIMTLAB_DEBUG_AT"))),
+            synchronous: variable("SIMTLAB_SYNC").is_some_and(|v| v == "1"),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }
     }

@@ -236,8 +236,8 @@ fn drive<const N: usize, O: Observer<N>>(
 
 /// Runs a launch on the exact engine. With `restart`, a launch that hangs before its limit begins
 /// again from where this one began; if the second run does not end well either, the first one is
-/// returned, with its memory; with `keeps_waiting`, the second one if its state repeats. The second run has no [`EventSink`](crate::EventSink): the sink has
-/// seen the first.
+/// returned, with its memory; with `keeps_waiting`, the second one if its state repeats. The second
+/// run has no [`EventSink`](crate::EventSink): the sink has seen the first.
 ///
 /// # Errors
 /// Returns why a launch that hangs could not begin again.

@@ -138,6 +138,8 @@ pub struct Context {
     pub(crate) debugger: Option<DebugClient>,
     /// What the checks have found and nobody has taken.
     pub(crate) found: Findings,
+    /// How often the host had changed memory when a launch that was kept went on.
+    pub(crate) host_changes: u64,
     /// The workspace of cooperative launches, allocated by the first one.
     workspace: Option<Addr>,
     next: u64,
@@ -174,11 +176,18 @@ impl Context {
             checker: crate::checks::checker(settings.checks),
             debugger: None,
             found: Findings::default(),
+            host_changes: 0,
             workspace: None,
             next: 0,
             #[cfg(test)]
             corrupt_byte: None,
         }
+    }
+
+    /// Returns how often the host had changed its memory when a launch that was kept went on.
+    #[must_use]
+    pub fn host_changes(&self) -> u64 {
+        self.host_changes
     }
 
     /// Returns the bytes of guest memory in use, and their limit.

@@ -154,8 +154,8 @@ impl Context {
         }
     }
 
-    /// Does the same. With `keeps`, a launch whose threads all wait for memory to change is kept, to
-    /// go on later; launches whose events are checked, and those that launch others, are not.
+    /// Does the same. With `keeps`, a launch whose threads all wait for memory to change is kept,
+    /// to go on later; launches whose events are checked, and those that launch others, are not.
     ///
     /// # Errors
     /// As [`Self::launch`].
@@ -194,6 +194,7 @@ impl Context {
         let before = self.mirrors.copy_in(&mut self.memory);
         let end = before.map_err(|error| ContextError::HostUnmapped(error.address).into());
         let end = end.and_then(|before| {
+            self.host_changes += u64::from(before.changed);
             let mut memory = std::mem::take(&mut self.memory);
             let mut heap = std::mem::take(&mut self.heap);
             let guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
@@ -629,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_waits_for_memory_goes_on_when_it_has_changed() {
+    fn a_kept_launch_resumes_after_a_change_of_memory() {
         // Thread 0 waits for the word to be 1, then adds 1 and waits for 3.
         const TEXT: &str = "
             .version 7.0 .target sm_70 .address_size 64

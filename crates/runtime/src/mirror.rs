@@ -32,7 +32,11 @@ pub(crate) struct Mirrors {
 }
 
 /// The content of the host ranges when a launch began.
-pub(crate) struct HostSnapshot(Vec<(u64, Vec<u8>)>);
+pub(crate) struct HostSnapshot {
+    ranges: Vec<(u64, Vec<u8>)>,
+    /// Whether guest memory was not the same before.
+    pub(crate) changed: bool,
+}
 
 /// A range that the host no longer has.
 pub(crate) struct HostUnmapped {
@@ -81,6 +85,7 @@ impl Mirrors {
     /// Copies the host's bytes into guest memory.
     pub(crate) fn copy_in(&self, memory: &mut MemoryMap) -> Result<HostSnapshot, HostUnmapped> {
         let mut before = Vec::new();
+        let mut changed = false;
         let mut held = [0; PAGE];
         for (&address, &len) in &self.ranges {
             let mut bytes = vec![0; len as usize];
@@ -93,12 +98,13 @@ impl Mirrors {
                 // A page that has not changed stays unmarked for the next snapshot. The write
                 // succeeds, because the region has these addresses.
                 let same = memory.read_bytes(at, held).is_ok() && held == page;
+                changed |= !same;
                 let written = same || memory.host_write(at, page).is_ok();
                 debug_assert!(written);
             }
             before.push((address, bytes));
         }
-        Ok(HostSnapshot(before))
+        Ok(HostSnapshot { ranges: before, changed })
     }
 
     /// Copies the units that have changed since `before` to the host.
@@ -109,7 +115,7 @@ impl Mirrors {
         unit: Unit,
     ) -> Result<(), HostUnmapped> {
         let mut now = [0; PAGE];
-        for (address, bytes) in &before.0 {
+        for (address, bytes) in &before.ranges {
             for (i, page) in bytes.chunks(PAGE).enumerate() {
                 let at = address + (i * PAGE) as u64;
                 let now = &mut now[..page.len()];

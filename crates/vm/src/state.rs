@@ -463,8 +463,8 @@ impl<const N: usize> State<N> {
         self.queue.delays()
     }
 
-    /// Records that memory may have changed from outside, while the launch did not run. One that was
-    /// found to repeat its state can go on: its threads look at memory again.
+    /// Records that memory may have changed from outside, while the launch did not run. One that
+    /// was found to repeat its state can go on: its threads look at memory again.
     pub fn memory_changed(&mut self) {
         self.watch.progress();
     }

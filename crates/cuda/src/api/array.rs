@@ -13,6 +13,7 @@ use runtime::{Addr, Event};
 
 use crate::api::device::attribute_value;
 use crate::errors::of_map;
+use crate::execution::order;
 use crate::state::Driver;
 use crate::state::array::Array;
 
@@ -197,7 +198,8 @@ fn create_of(d: &mut Driver, out: Ptr, asked: &CUDA_ARRAY3D_DESCRIPTOR) -> Outco
 }
 
 pub(crate) fn destroy(d: &mut Driver, handle: u64) -> Outcome {
-    d.usable()?;
+    let context = d.usable()?;
+    order::settled(d, context)?;
     match d.textures.arrays.get(&handle) {
         Some(array) if array.parent == 0 => {
             let array = array.clone();

@@ -16,10 +16,11 @@ use cuda_abi::{
 
 use super::edges::{self, Dependencies};
 use super::graph;
-use crate::execution::act;
+use crate::execution::order;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::capture::{Capture, CapturePoint, CapturingStream};
+use crate::state::pending::Work;
 
 /// Handles up to this one denote the null stream.
 const LEGACY: u64 = 1;
@@ -33,7 +34,7 @@ thread_local! {
 pub(crate) fn submit(d: &mut Driver, stream: u64, action: Action) -> Outcome {
     let context = d.stream_context(stream)?;
     if !is_captured(d, stream)? {
-        return act(d, context, &action);
+        return order::submit(d, context, stream, Work::Action(action));
     }
     add(d, stream, action)
 }
@@ -47,6 +48,13 @@ pub(crate) fn submit_new(
     d.stream_context(stream)?;
     let action = make(d)?;
     submit(d, stream, action)
+}
+
+/// Creates the action of a call that returns when its work is done, and does it on the null stream.
+pub(crate) fn submit_now(d: &mut Driver, make: impl FnOnce(&Driver) -> Outcome<Action>) -> Outcome {
+    let context = d.stream_context(0)?;
+    order::stream_settled(d, context, 0)?;
+    submit_new(d, 0, make)
 }
 
 /// Checks whether a stream captures. Work on the null stream waits for captured blocking streams,

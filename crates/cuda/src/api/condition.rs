@@ -89,7 +89,7 @@ pub(super) fn release(d: &mut Driver, conditions: &[u64]) {
 }
 
 /// Sets conditions to the values that they have at the beginning of a launch.
-pub(super) fn begin(d: &mut Driver, conditions: &[u64]) -> Outcome {
+pub(crate) fn begin(d: &mut Driver, conditions: &[u64]) -> Outcome {
     conditions.iter().try_for_each(|&handle| {
         match d.shared.conditions.get(&handle).and_then(|found| found.default) {
             Some(value) => set_value(d, handle, value),

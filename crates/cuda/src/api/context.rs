@@ -7,6 +7,7 @@ use cuda_abi::{
 use runtime::Heap;
 
 use super::{array, capture, memory, module, stream};
+use crate::execution::order;
 use crate::state::Driver;
 use crate::state::context::Ctx;
 use crate::state::current::{pop, push, set_top, top};
@@ -66,6 +67,7 @@ pub(crate) fn destroy(d: &mut Driver, handle: u64) -> Outcome {
     if d.primary.values().any(|p| p.0 == handle) {
         return Err(Status::INVALID_CONTEXT);
     }
+    order::drained(d, handle)?;
     end(d, handle);
     if top() == handle {
         pop();
@@ -170,13 +172,15 @@ pub(crate) fn attach(d: &mut Driver, out: Ptr, _flags: u32) -> Outcome {
 }
 
 pub(crate) fn synchronize(d: &mut Driver) -> Outcome {
-    d.usable()?;
-    capture::refuse_synchronization(d, None)
+    let context = d.usable()?;
+    capture::refuse_synchronization(d, None)?;
+    order::settled(d, context)
 }
 
 pub(crate) fn synchronize_one(d: &mut Driver, handle: u64) -> Outcome {
     let context = chosen(d, handle)?;
-    d.context(context)?.failed.map_or(Ok(()), Err)
+    d.context(context)?.failed.map_or(Ok(()), Err)?;
+    order::settled(d, context)
 }
 
 /// Returns the default of a limit.
@@ -291,6 +295,9 @@ pub(crate) fn release_primary(d: &mut Driver, device: i32) -> Outcome {
     let device = d.device(device)?;
     match d.primary.get(&device).copied() {
         Some((handle, count, flags)) if count > 0 => {
+            if count == 1 {
+                order::drained(d, handle)?;
+            }
             d.primary.insert(device, (handle, count - 1, flags));
             if count == 1 {
                 end(d, handle);
@@ -306,6 +313,7 @@ pub(crate) fn release_primary(d: &mut Driver, device: i32) -> Outcome {
 pub(crate) fn reset_primary(d: &mut Driver, device: i32) -> Outcome {
     let device = d.device(device)?;
     if let Some((handle, count, flags)) = d.primary.get(&device).copied() {
+        order::drained(d, handle)?;
         end(d, handle);
         if count > 0 {
             d.contexts.insert(handle, Ctx { device, flags, ..Ctx::default() });

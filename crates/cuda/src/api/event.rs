@@ -1,13 +1,13 @@
 //! Events: points in time on streams.
 
-use std::time::Instant;
-
 use cuda_abi::host::{Ptr, put, put_u64};
 use cuda_abi::{CUevent_flags, CUevent_record_flags, Outcome, Status};
 
 use super::capture;
+use crate::execution::order::{self, BLOCKED};
 use crate::state::Driver;
 use crate::state::action::Action;
+use crate::state::pending::Work;
 use crate::state::stream::EventState;
 
 /// All flags of events.
@@ -25,7 +25,10 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     }
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.events.insert(handle, EventState { context, flags, at: None, point: None });
+    d.events.insert(
+        handle,
+        EventState { context, flags, at: None, requested: 0, done: 0, point: None },
+    );
     Ok(())
 }
 
@@ -38,12 +41,14 @@ pub(crate) fn record(d: &mut Driver, event: u64, stream: u64) -> Outcome {
     // An event can only be recorded on streams of its own context.
     d.events.get(&event).filter(|e| e.context == context).ok_or(Status::INVALID_HANDLE)?;
     let point = capture::point(d, stream)?;
-    let event = d.events.get_mut(&event).ok_or(Status::INVALID_HANDLE)?;
-    if point.is_none() {
-        event.at = Some(Instant::now());
+    let found = d.events.get_mut(&event).ok_or(Status::INVALID_HANDLE)?;
+    found.point = point;
+    if found.point.is_some() {
+        return Ok(());
     }
-    event.point = point;
-    Ok(())
+    found.requested += 1;
+    let number = found.requested;
+    order::submit(d, context, stream, Work::Record { event, number })
 }
 
 /// Records an event. An external recording becomes part of a capture itself.
@@ -62,13 +67,22 @@ pub(crate) fn recording(d: &Driver, event: u64) -> Outcome<Action> {
     d.events.get(&event).map(|_| Action::Record(event)).ok_or(Status::INVALID_HANDLE)
 }
 
-/// Returns the context's error, if any. Recorded work is always done.
-pub(crate) fn query(d: &mut Driver, event: u64) -> Outcome {
+/// Waits for the last record of an event. Returns the context's error, if any.
+pub(crate) fn synchronize(d: &mut Driver, event: u64) -> Outcome {
     let event = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?;
     if event.point.is_some() {
         return Err(Status::CAPTURED_EVENT);
     }
-    d.context(event.context)?.failed.map_or(Ok(()), Err)
+    if let Some(failed) = d.context(event.context)?.failed {
+        return Err(failed);
+    }
+    if event.done < event.requested { Err(BLOCKED) } else { Ok(()) }
+}
+
+/// Does the same without waiting.
+pub(crate) fn query(d: &mut Driver, event: u64) -> Outcome {
+    synchronize(d, event)
+        .map_err(|status| if status == BLOCKED { Status::NOT_READY } else { status })
 }
 
 pub(crate) fn elapsed(d: &mut Driver, out: Ptr, start: u64, end: u64) -> Outcome {
@@ -79,6 +93,9 @@ pub(crate) fn elapsed(d: &mut Driver, out: Ptr, start: u64, end: u64) -> Outcome
     }
     if start.point.is_some() || end.point.is_some() {
         return Err(Status::CAPTURED_EVENT);
+    }
+    if start.done < start.requested || end.done < end.requested {
+        return Err(Status::NOT_READY);
     }
     let (Some(from), Some(to)) = (start.at, end.at) else { return Err(Status::INVALID_HANDLE) };
     let milliseconds = match to.checked_duration_since(from) {

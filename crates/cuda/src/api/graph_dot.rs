@@ -111,6 +111,7 @@ fn details_flag(action: &Action) -> Option<CUgraphDebugDot_flags> {
         Action::Allocate { .. } => F::MEM_ALLOC_NODE_PARAMS,
         Action::Free(_) => F::MEM_FREE_NODE_PARAMS,
         Action::Conditional(_) => F::CONDITIONAL_NODE_PARAMS,
+        Action::WaitValue(_) => F::BATCH_MEM_OP_NODE_PARAMS,
         Action::Graph(_) | Action::Nothing => return None,
     })
 }
@@ -146,6 +147,7 @@ fn details(d: &Driver, action: &Action) -> Vec<String> {
         Action::Record(event) | Action::Wait(event) => vec![format!("event: {event:#x}")],
         Action::Allocate { address, len } => vec![format!("{len} bytes at {address:#x}")],
         Action::Free(address) => vec![format!("{address:#x}")],
+        Action::WaitValue(condition) => vec![condition.to_string()],
         Action::Conditional(work) => {
             vec![format!("condition: {:#x}, {} bodies", work.condition, work.bodies.len())]
         }

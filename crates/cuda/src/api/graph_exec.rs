@@ -11,10 +11,11 @@ use cuda_abi::{
 
 use super::node::{self, NodeKind};
 use super::{capture, condition, edges, graph, graph_memory, user_object};
-use crate::execution::run::Run;
+use crate::execution::order;
 use crate::state::Driver;
 use crate::state::action::Action;
-use crate::state::plan::{self, Difference, GraphExec, Plan};
+use crate::state::pending::Work;
+use crate::state::plan::{self, Difference, GraphExec, Plan, Run};
 
 /// All flags of instantiation.
 const FLAGS: u64 = 15;
@@ -210,21 +211,17 @@ pub(crate) fn upload(d: &mut Driver, exec: u64, stream: u64) -> Outcome {
     find(d, exec).map(drop)
 }
 
-/// Begins a launch of a graph. If the stream captures, the graph becomes a node and there is
-/// nothing to do.
-pub(crate) fn begin(d: &mut Driver, exec: u64, stream: u64) -> Outcome<Option<Run>> {
+/// Launches a graph. If the stream captures, the graph becomes a node.
+pub(crate) fn launch(d: &mut Driver, exec: u64, stream: u64) -> Outcome {
     let context = d.stream_context(stream)?;
     let found = find(d, exec)?;
     let (plan, frees) = (Arc::clone(&found.plan), found.frees_on_launch());
     let conditions = found.conditions.clone();
     if capture::is_captured(d, stream)? {
         let child = graph_of(d, &plan)?;
-        capture::submit(d, stream, Action::Graph(child))?;
-        return Ok(None);
+        return capture::submit(d, stream, Action::Graph(child));
     }
-    graph_memory::begin(d, &plan, frees)?;
-    condition::begin(d, &conditions)?;
-    Ok(Some(Run::new(context, plan)))
+    order::submit(d, context, stream, Work::Run(Run::new(plan, conditions, frees)))
 }
 
 /// Creates a graph that does the work of a plan in its order.

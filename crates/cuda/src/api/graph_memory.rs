@@ -125,7 +125,7 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
 
 /// Prepares the memory of a launch: what the last launch has allocated must have been freed, unless
 /// the graph frees it itself.
-pub(super) fn begin(d: &mut Driver, plan: &Plan, frees: bool) -> Outcome {
+pub(crate) fn begin(d: &mut Driver, plan: &Plan, frees: bool) -> Outcome {
     let mut left = Vec::new();
     for allocation in allocations(plan) {
         match allocation {

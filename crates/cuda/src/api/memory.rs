@@ -6,6 +6,7 @@ use runtime::{Addr, Event, MapError, read_host};
 
 use super::graph_memory;
 use crate::errors::of_map;
+use crate::execution::order;
 use crate::failure;
 use crate::state::Driver;
 use crate::state::memory::{Allocation, AllocationKind};
@@ -120,7 +121,8 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
     if address == 0 {
         return Ok(());
     }
-    d.usable()?;
+    let context = d.usable()?;
+    order::settled(d, context)?;
     match d.memory.live.get(&address).map(|a| &a.kind) {
         Some(AllocationKind::Device | AllocationKind::Managed(_)) => {
             release(d, address);
@@ -217,7 +219,8 @@ pub(crate) fn host_alloc_plain(d: &mut Driver, out: Ptr, len: usize) -> Outcome 
 }
 
 pub(crate) fn host_free(d: &mut Driver, address: Ptr) -> Outcome {
-    d.usable()?;
+    let context = d.usable()?;
+    order::settled(d, context)?;
     match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
         Some(AllocationKind::Host(..)) => {
             release(d, address as u64);
@@ -247,7 +250,8 @@ pub(crate) fn host_register(d: &mut Driver, address: Ptr, len: usize, flags: u32
 }
 
 pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
-    d.usable()?;
+    let context = d.usable()?;
+    order::settled(d, context)?;
     match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
         Some(AllocationKind::Registered(_)) => {
             release(d, address as u64);

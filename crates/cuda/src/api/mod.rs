@@ -26,3 +26,4 @@ pub(crate) mod stream;
 pub(crate) mod tensor;
 pub(crate) mod texture;
 pub(crate) mod user_object;
+pub(crate) mod wait_value;

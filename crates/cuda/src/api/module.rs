@@ -9,6 +9,7 @@ use runtime::{DEVICE_ATTRIBUTES, Event, KernelId, Module, SymbolKind};
 
 use crate::api::device;
 use crate::errors::{of_context, of_map};
+use crate::execution::order;
 use crate::image::{self, Text};
 use crate::state::Driver;
 use crate::state::current::top;
@@ -140,7 +141,8 @@ pub(crate) fn file(d: &Driver, path: Ptr) -> Outcome<Vec<Text>> {
 }
 
 pub(crate) fn unload(d: &mut Driver, handle: u64) -> Outcome {
-    find(d, handle, false)?;
+    let context = find(d, handle, false)?.context;
+    order::drained(d, context)?;
     remove(d, handle)
 }
 

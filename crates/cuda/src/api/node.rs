@@ -44,9 +44,10 @@ impl NodeKind {
     fn of(d: &Driver, at: Ptr) -> Outcome<(Self, Ptr)> {
         use CUgraphNodeType as T;
         let inside = at + offset_of!(CUgraphNodeParams, reserved1);
-        let kind = T::of(get(at)?)
-            .map_err(|_| d.unsupported("nodes of semaphores or batches in a graph"))?;
+        let refused = |d: &Driver| d.unsupported("nodes of semaphores or batches in a graph");
+        let kind = T::of(get(at)?).map_err(|_| refused(d))?;
         let kind = match kind {
+            T::BATCH_MEM_OP => return Err(refused(d)),
             T::KERNEL => Self::Kernel,
             T::MEMCPY => {
                 return Ok((Self::Copy, inside + offset_of!(CUDA_MEMCPY_NODE_PARAMS, copyParams)));
@@ -321,6 +322,7 @@ pub(crate) fn parameters(d: &mut Driver, node: u64, kind: CUgraphNodeType, out: 
         Action::Graph(word) | Action::Wait(word) | Action::Record(word) | Action::Free(word) => {
             put_u64(out, word)
         }
+        Action::WaitValue(_) => Err(d.unsupported("parameters of batches in a graph")),
         Action::Nothing if kind == T::EMPTY => Ok(()),
         Action::Nothing => Err(Status::INVALID_VALUE),
     }

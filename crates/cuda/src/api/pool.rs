@@ -8,6 +8,7 @@ use cuda_abi::{
 
 use super::memory::{alloc_in, free, kept};
 use super::{capture, graph_memory};
+use crate::execution::order;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pool::Pool;
@@ -154,13 +155,16 @@ fn alloc_captured(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> Outcome 
 }
 
 pub(crate) fn free_async(d: &mut Driver, address: u64, stream: u64) -> Outcome {
-    d.stream_context(stream)?;
+    let context = d.stream_context(stream)?;
     if capture::is_captured(d, stream)? {
         // Each launch of the graph uses memory that no graph has allocated, so it stays as long as
         // its context.
         let of_graph = d.memory.of_graphs.contains_key(&address);
         let action = if of_graph { Action::Free(address) } else { Action::Nothing };
         return capture::add(d, stream, action);
+    }
+    if order::is_held(d, context, stream) {
+        return capture::submit(d, stream, Action::Free(address));
     }
     let known = d.memory.around(address).filter(|(start, _)| *start == address);
     let known = known.map(|(_, a)| (a.pool, a.len));

@@ -4,8 +4,10 @@ use cuda_abi::host::{Ptr, put_i32, put_if, put_u64};
 use cuda_abi::{CUevent_wait_flags, CUstream_flags, Outcome, Status};
 
 use super::{capture, event as events};
+use crate::execution::order::{self, BLOCKED};
 use crate::state::Driver;
 use crate::state::action::Action;
+use crate::state::pending::{ClientCall, Work};
 use crate::state::stream::{BUILT_IN, Stream};
 
 /// The greatest priority; priorities range from 0 down to this.
@@ -31,11 +33,43 @@ pub(crate) fn destroy(d: &mut Driver, stream: u64) -> Outcome {
     Ok(())
 }
 
-/// Returns the context's error, if any. All work is done already.
+/// Waits for all work on a stream. Returns the context's error, if any.
 pub(crate) fn synchronize(d: &mut Driver, stream: u64) -> Outcome {
-    d.stream_context(stream)?;
+    let context = d.stream_context(stream)?;
     capture::is_captured(d, stream)?;
-    capture::refuse_synchronization(d, Some(stream))
+    capture::refuse_synchronization(d, Some(stream))?;
+    order::stream_settled(d, context, stream)
+}
+
+/// Does the same without waiting.
+pub(crate) fn query(d: &mut Driver, stream: u64) -> Outcome {
+    synchronize(d, stream)
+        .map_err(|status| if status == BLOCKED { Status::NOT_READY } else { status })
+}
+
+/// Calls a function of the client in stream order.
+pub(crate) fn call(d: &mut Driver, stream: u64, function: Ptr, data: Ptr) -> Outcome {
+    if function == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    capture::submit(d, stream, Action::Call { function, data })
+}
+
+/// Calls a function of the client that receives the stream's status.
+pub(crate) fn add_callback(
+    d: &mut Driver,
+    stream: u64,
+    function: Ptr,
+    data: Ptr,
+    flags: u32,
+) -> Outcome {
+    if function == 0 || flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let context = d.stream_context(stream)?;
+    capture::refuse_synchronization(d, Some(stream))?;
+    let call = ClientCall::Stream { stream, function, data };
+    order::submit(d, context, stream, Work::Call(call))
 }
 
 pub(crate) fn context(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
@@ -76,8 +110,14 @@ pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, flags: u32) ->
         events::recording(d, event)?;
         return capture::submit(d, stream, Action::Wait(event));
     }
-    let point = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?.point.clone();
-    capture::wait(d, stream, point)
+    let found = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?;
+    let (point, number, done) = (found.point.clone(), found.requested, found.done);
+    capture::wait(d, stream, point)?;
+    if done < number {
+        let context = d.stream_context(stream)?;
+        order::submit(d, context, stream, Work::Await { event, number })?;
+    }
+    Ok(())
 }
 
 pub(crate) fn attach_memory(

@@ -1,16 +1,20 @@
 //! Runs kernels: pinned host memory, output, faults.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Check, Event, Failure, Faults, LaunchTotals, Report, Shape, ToleratedAccess};
+use runtime::{
+    Check, Event, Failure, Faults, LaunchTotals, Launched, Report, Shape, ToleratedAccess,
+};
 
+use super::Step;
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
 use crate::state::Driver;
 use crate::state::action::Launch;
-use crate::state::memory::pages_of;
+use crate::state::memory::{Allocation, AllocationKind, pages_of};
+use crate::state::pending::{HeldLaunch, Work};
 
-/// Runs a launch in a context.
-pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
+/// Runs a launch in a context. One that waits for memory that others can change is kept.
+pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step> {
     if let Some(failed) = d.context(context)?.failed {
         return Err(failed);
     }
@@ -21,25 +25,83 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
     let shown = map_pinned(d, &launch.params);
+    let keeps = others_can_change_memory(d);
     swap_heap(d, context);
-    let end = d.device.launch(id, kernel, launch.shape, &launch.params);
+    let end = d.device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps);
     swap_heap(d, context);
+    let launch = Ran { name, shape: launch.shape, shown };
+    conclude(d, context, launch, end)
+}
+
+/// Goes on with a launch that was kept.
+pub(super) fn resume(d: &mut Driver, context: u64, held: HeldLaunch) -> Outcome<Step> {
+    let HeldLaunch { waiting, name, shape, shown } = held;
+    swap_heap(d, context);
+    let end = d.device.resume(*waiting);
+    swap_heap(d, context);
+    conclude(d, context, Ran { name, shape, shown }, end)
+}
+
+/// Makes a context fail because a launch that was kept waits forever.
+pub(super) fn hang(d: &mut Driver, context: u64, held: HeldLaunch) {
+    let stop = Box::new(held.waiting.stop().clone());
+    unmap(d, &held.shown);
+    fail(d, context, &held.name, &Failure::Stopped(stop));
+    // The launch has returned, so that its context fails whatever faults do.
+    if let Some(context) = d.contexts.get_mut(&context) {
+        context.failed.get_or_insert(Status::LAUNCH_TIMEOUT);
+    }
+}
+
+/// A launch that has run.
+struct Ran {
+    name: String,
+    shape: Shape,
+    /// Host memory that is mapped for it.
+    shown: Vec<u64>,
+}
+
+fn conclude(
+    d: &mut Driver,
+    context: u64,
+    launch: Ran,
+    end: Result<Launched, Failure>,
+) -> Outcome<Step> {
+    let Ran { name, shape, shown } = launch;
     d.log_findings();
     log_heap(d, context, &name);
-    for address in shown {
-        // These ranges have just been mapped.
-        let _ = d.device.unmap_host(address);
-    }
+    let end = match end {
+        Ok(Launched::Waits(waiting)) => {
+            return Ok(Step::Waits(Work::Launch(HeldLaunch { waiting, name, shape, shown })));
+        }
+        Ok(Launched::Ended(report)) => Ok(report),
+        Err(failure) => Err(failure),
+    };
+    unmap(d, &shown);
     match end {
         Ok(report) => {
-            tell(d, &name, &launch.shape, &report);
+            tell(d, &name, &shape, &report);
             for child in &report.children {
                 tell(d, &child.kernel, &child.shape, &child.report);
             }
-            Ok(())
+            Ok(Step::Done)
         }
         Err(failure) => Err(fail(d, context, &name, &failure)),
     }
+}
+
+fn unmap(d: &mut Driver, shown: &[u64]) {
+    for &address in shown {
+        // These ranges have been mapped for the launch.
+        let _ = d.device.unmap_host(address);
+    }
+}
+
+/// Returns whether something besides a launch can change what it sees: the host, through memory
+/// that both see, or other streams.
+fn others_can_change_memory(d: &Driver) -> bool {
+    let is_shared = |allocation: &Allocation| !matches!(allocation.kind, AllocationKind::Device);
+    !d.settings.synchronous && (!d.streams.is_empty() || d.memory.live.values().any(is_shared))
 }
 
 /// Swaps a context's device heap into the device, or out of it.

@@ -1,33 +1,82 @@
 //! Does the work of streams and graphs.
 
 mod launch;
-pub(crate) mod run;
+pub(crate) mod order;
+mod run;
 pub(crate) mod transfer;
 
 use std::time::Instant;
 
 use cuda_abi::{Outcome, Status};
 
-use crate::api::graph_memory;
+use crate::api::{graph_memory, wait_value};
 use crate::state::Driver;
 use crate::state::action::Action;
+use crate::state::pending::{ClientCall, Work};
 
-/// Does an action, except calls of the client: these are made without the driver's lock
-/// (`exports::callbacks`).
-pub(crate) fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome {
-    match action {
-        Action::Launch(launch) => launch::run(d, context, launch),
-        Action::Copy(copy) => transfer::copy_bytes(d, copy.to, copy.from, copy.len),
-        Action::Box(copy) => transfer::copy_box(d, copy),
-        Action::Fill(rows) => transfer::fill_rows(d, rows),
-        Action::Boxes(copies) => copies.iter().try_for_each(|copy| transfer::copy_box(d, copy)),
-        Action::Allocate { address, len } => graph_memory::allocate(d, context, *address, *len),
-        Action::Free(address) => graph_memory::free(d, *address),
-        Action::Record(event) => record(d, *event),
-        // The run of a graph chooses the work of graphs in nodes.
-        Action::Graph(_) | Action::Conditional(_) => Ok(()),
-        Action::Call { .. } | Action::Wait(_) | Action::Nothing => Ok(()),
+/// How far work has come.
+pub(crate) enum Step {
+    Done,
+    /// It waits for memory to change; this is what is left.
+    Waits(Work),
+    /// The client's function is to be called, without the driver's lock, and then the rest done.
+    Calls {
+        call: ClientCall,
+        then: Option<Work>,
+    },
+}
+
+/// Does work as far as it goes now.
+pub(crate) fn start(d: &mut Driver, context: u64, work: Work) -> Outcome<Step> {
+    match work {
+        Work::Action(action) => act(d, context, &action),
+        Work::Run(run) => run::proceed(d, context, run),
+        Work::Launch(held) => launch::resume(d, context, held),
+        Work::Record { event, number } => {
+            // The client may have destroyed the event.
+            if let Some(event) = d.events.get_mut(&event) {
+                event.at = Some(Instant::now());
+                event.done = event.done.max(number);
+            }
+            Ok(Step::Done)
+        }
+        Work::Await { event, number } => {
+            let is_done = d.events.get(&event).is_none_or(|event| event.done >= number);
+            Ok(if is_done { Step::Done } else { Step::Waits(Work::Await { event, number }) })
+        }
+        Work::Call(call) => Ok(Step::Calls { call, then: None }),
+        Work::Calling { .. } => Ok(Step::Waits(work)),
     }
+}
+
+/// Does an action as far as it goes now.
+fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome<Step> {
+    match action {
+        Action::Launch(launch) => return launch::run(d, context, launch),
+        Action::Copy(copy) => transfer::copy_bytes(d, copy.to, copy.from, copy.len)?,
+        Action::Box(copy) => transfer::copy_box(d, copy)?,
+        Action::Fill(rows) => transfer::fill_rows(d, rows)?,
+        Action::Boxes(copies) => copies.iter().try_for_each(|copy| transfer::copy_box(d, copy))?,
+        Action::Allocate { address, len } => graph_memory::allocate(d, context, *address, *len)?,
+        Action::Free(address) => graph_memory::free(d, *address)?,
+        Action::Record(event) => record(d, *event)?,
+        Action::Wait(event) => {
+            let number = d.events.get(event).map_or(0, |event| event.requested);
+            return start(d, context, Work::Await { event: *event, number });
+        }
+        Action::WaitValue(condition) => {
+            if !wait_value::holds(d, condition)? {
+                return Ok(Step::Waits(Work::Action(action.clone())));
+            }
+        }
+        Action::Call { function, data } => {
+            let call = ClientCall::Host { function: *function, data: *data };
+            return Ok(Step::Calls { call, then: None });
+        }
+        // The run of a graph chooses the work of graphs in nodes.
+        Action::Graph(_) | Action::Conditional(_) | Action::Nothing => {}
+    }
+    Ok(Step::Done)
 }
 
 /// Records an event now.

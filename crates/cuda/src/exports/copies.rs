@@ -2,9 +2,9 @@
 
 use cuda_abi::host::Ptr;
 
-use crate::api::capture::submit_new;
-use crate::api::copy;
+use crate::api::capture::{submit_new, submit_now};
 use crate::api::copy::Rows;
+use crate::api::{copy, wait_value};
 use crate::execution::transfer::endpoint;
 use crate::state::Driver;
 
@@ -19,7 +19,8 @@ macro_rules! transfers {
     ($($($now:ident)|+, $($later:ident)|+ ($($arg:ident: $ty:ty),*)
         => |$d:ident| $body:expr;)+) => {
         exports! {
-            // Writes of values in stream order; the stream is the first argument.
+            // Writes of values, and waits for them, in stream order; the stream is the first
+            // argument.
             cuStreamWriteValue32 | cuStreamWriteValue32_ptsz | cuStreamWriteValue32_v2 |
                 cuStreamWriteValue32_v2_ptsz
                 (stream: u64, to: u64, value: u32, _flags: u32)
@@ -28,8 +29,23 @@ macro_rules! transfers {
                 cuStreamWriteValue64_v2_ptsz
                 (stream: u64, to: u64, value: u64, _flags: u32)
                 => |d| submit_new(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
+            cuStreamWaitValue32 | cuStreamWaitValue32_ptsz | cuStreamWaitValue32_v2 |
+                cuStreamWaitValue32_v2_ptsz
+                (stream: u64, at: u64, value: u32, flags: u32)
+                => |d| {
+                    let value = value.into();
+                    submit_new(d, stream, |d| wait_value::waiting(d, at, value, 4, flags))
+                };
+            cuStreamWaitValue64 | cuStreamWaitValue64_ptsz | cuStreamWaitValue64_v2 |
+                cuStreamWaitValue64_v2_ptsz
+                (stream: u64, at: u64, value: u64, flags: u32)
+                => |d| submit_new(d, stream, |d| wait_value::waiting(d, at, value, 8, flags));
+            cuStreamBatchMemOp | cuStreamBatchMemOp_ptsz | cuStreamBatchMemOp_v2 |
+                cuStreamBatchMemOp_v2_ptsz
+                (stream: u64, count: u32, operations: Ptr, flags: u32)
+                => |d| wait_value::batch(d, stream, count, operations, flags);
             $(
-                $($now)|+ ($($arg: $ty),*) => |$d| submit_new($d, 0, |$d| $body);
+                $($now)|+ ($($arg: $ty),*) => |$d| submit_now($d, |$d| $body);
                 $($later)|+ ($($arg: $ty,)* stream: u64) => |$d| submit_new($d, stream, |$d| $body);
             )+
         }

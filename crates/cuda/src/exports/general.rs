@@ -79,7 +79,7 @@ exports! {
     cuStreamDestroy | cuStreamDestroy_v2 (stream: u64) => |d| stream::destroy(d, stream);
     cuStreamSynchronize | cuStreamSynchronize_ptsz (stream: u64)
         => |d| stream::synchronize(d, stream);
-    cuStreamQuery | cuStreamQuery_ptsz (stream: u64) => |d| stream::synchronize(d, stream);
+    cuStreamQuery | cuStreamQuery_ptsz (stream: u64) => |d| stream::query(d, stream);
     cuStreamGetCtx | cuStreamGetCtx_ptsz (stream: u64, out: Ptr)
         => |d| stream::context(d, stream, out);
     cuStreamGetCtx_v2 | cuStreamGetCtx_v2_ptsz (stream: u64, out: Ptr, green: Ptr)
@@ -109,7 +109,7 @@ exports! {
     cuEventRecordWithFlags | cuEventRecordWithFlags_ptsz (event: u64, stream: u64, flags: u32)
         => |d| event::record_with_flags(d, event, stream, flags);
     cuEventQuery(event: u64) => |d| event::query(d, event);
-    cuEventSynchronize(event: u64) => |d| event::query(d, event);
+    cuEventSynchronize(event: u64) => |d| event::synchronize(d, event);
     cuEventElapsedTime | cuEventElapsedTime_v2 (out: Ptr, start: u64, end: u64)
         => |d| event::elapsed(d, out, start, end);
 

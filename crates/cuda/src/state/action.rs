@@ -78,6 +78,28 @@ pub(crate) struct Fill {
     pub(crate) height: u64,
 }
 
+/// How a value is compared with the one that a stream waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueTest {
+    /// It is not less, cyclically.
+    AtLeast,
+    Equal,
+    /// They have a bit in common.
+    And,
+    /// There is a bit that neither has.
+    Nor,
+}
+
+/// A value of memory for which a stream waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValueCondition {
+    pub(crate) address: u64,
+    /// 4 or 8.
+    pub(crate) bytes: u64,
+    pub(crate) value: u64,
+    pub(crate) test: ValueTest,
+}
+
 /// Work in a graph that depends on the value of a condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditional {
@@ -127,8 +149,10 @@ pub(crate) enum Action {
     Free(u64),
     /// Records an event.
     Record(u64),
-    /// Waits for an event. The work before the event is always done already.
+    /// Waits for an event.
     Wait(u64),
+    /// Waits for a value of memory.
+    WaitValue(ValueCondition),
     Nothing,
 }
 
@@ -143,6 +167,7 @@ impl Action {
             Self::Graph(_) => CUgraphNodeType::GRAPH,
             Self::Nothing => CUgraphNodeType::EMPTY,
             Self::Wait(_) => CUgraphNodeType::WAIT_EVENT,
+            Self::WaitValue(_) => CUgraphNodeType::BATCH_MEM_OP,
             Self::Record(_) => CUgraphNodeType::EVENT_RECORD,
             Self::Conditional(_) => CUgraphNodeType::CONDITIONAL,
             Self::Allocate { .. } => CUgraphNodeType::MEM_ALLOC,

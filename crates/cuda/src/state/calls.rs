@@ -52,11 +52,18 @@ pub(crate) struct Calls {
     /// The names of functions of libraries on top of this one, by address.
     names: FxHashMap<Ptr, Arc<str>>,
     current: Option<Arc<str>>,
+    begun: u64,
 }
 
 impl Calls {
+    /// Returns the number of calls so far.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun
+    }
+
     /// Begins a call of this library's function of this name.
     pub(crate) fn begin(&mut self, name: &str) {
+        self.begun += 1;
         let outer = OUTER.get();
         let known = if outer.depth > 0 {
             let named = || host::name(outer.name).unwrap_or_default().into();

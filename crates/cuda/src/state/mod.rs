@@ -15,6 +15,7 @@ pub(crate) mod linker;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod page;
+pub(crate) mod pending;
 pub(crate) mod plan;
 pub(crate) mod pool;
 pub(crate) mod shared;
@@ -38,6 +39,7 @@ use graph::Graphs;
 use linker::Linker;
 use memory::Memory;
 use module::LoadedModule;
+use pending::Pending;
 use plan::GraphExec;
 use pool::Pools;
 use shared::Shared;
@@ -65,6 +67,7 @@ pub(crate) struct Driver {
     pub(crate) graphs: Graphs,
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
     pub(crate) shared: Shared,
+    pub(crate) pending: Pending,
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
     /// The counts of all launches that have ended.
@@ -116,6 +119,7 @@ impl Driver {
             graphs: Graphs::default(),
             graph_execs: BTreeMap::new(),
             shared: Shared::default(),
+            pending: Pending::default(),
             captures: Captures::default(),
             calls: Calls::default(),
             totals: LaunchTotals::default(),

@@ -7,6 +7,7 @@ use cuda_abi::{CUgraphInstantiate_flags, Outcome, Status};
 
 use super::action::Action;
 use super::graph::Graphs;
+use super::pending::Work;
 
 /// The steps of a graph, in an order that respects dependencies.
 pub(crate) type Plan = Arc<[Step]>;
@@ -39,6 +40,35 @@ impl GraphExec {
     /// Returns whether a launch frees what the last one has allocated and nobody has freed.
     pub(crate) fn frees_on_launch(&self) -> bool {
         self.flags & CUgraphInstantiate_flags::AUTO_FREE_ON_LAUNCH as u64 != 0
+    }
+}
+
+/// A plan that a run is in.
+pub(crate) struct Frame {
+    pub(crate) plan: Plan,
+    /// The index of the next step.
+    pub(crate) next: usize,
+    /// The condition of the loop whose body the plan is.
+    pub(crate) repeats: Option<u64>,
+    pub(crate) rounds: u32,
+}
+
+/// A run of an executable graph.
+pub(crate) struct Run {
+    /// The plans that have begun and not ended, the outermost first.
+    pub(crate) frames: Vec<Frame>,
+    /// Work of the last step that waits.
+    pub(crate) held: Option<Box<Work>>,
+    /// The conditions that get their values when the run begins, and whether it frees the memory
+    /// of the last one then; `None` once it has begun.
+    pub(crate) start: Option<(Vec<u64>, bool)>,
+}
+
+impl Run {
+    /// Creates a run that has not begun.
+    pub(crate) fn new(plan: Plan, conditions: Vec<u64>, frees: bool) -> Self {
+        let frames = vec![Frame { plan, next: 0, repeats: None, rounds: 0 }];
+        Self { frames, held: None, start: Some((conditions, frees)) }
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use cuda_abi::host::Ptr;
 use cuda_abi::{Outcome, Status};
 
+use super::pending::ClientCall;
+
 /// A condition of a graph. Its handle is the address of its value in device memory.
 #[derive(Debug)]
 pub(crate) struct Condition {
@@ -29,8 +31,8 @@ pub(crate) struct UserObject {
 pub(crate) struct Shared {
     pub(crate) conditions: BTreeMap<u64, Condition>,
     pub(crate) objects: BTreeMap<u64, UserObject>,
-    /// Functions of the client, with their data, to call when the driver's lock is free.
-    pub(crate) calls: Vec<(Ptr, Ptr)>,
+    /// Calls of the client to make when the driver's lock is free.
+    pub(crate) calls: Vec<ClientCall>,
 }
 
 impl Shared {
@@ -47,7 +49,7 @@ impl Shared {
         let left = found.references.checked_sub(count.into()).ok_or(Status::INVALID_VALUE)?;
         found.references = left;
         if left == 0 {
-            self.calls.push((found.destroy, found.data));
+            self.calls.push(ClientCall::Host { function: found.destroy, data: found.data });
             self.objects.remove(&object);
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! Streams and events. All work on a stream is done when the call that submits it returns, unless
-//! the stream captures.
+//! the stream captures, or work before it waits.
 
 use std::time::Instant;
 
@@ -24,6 +24,10 @@ pub(crate) struct EventState {
     pub(crate) context: u64,
     pub(crate) flags: u32,
     pub(crate) at: Option<Instant>,
+    /// The number of records that were submitted.
+    pub(crate) requested: u64,
+    /// The number of the last one that was done.
+    pub(crate) done: u64,
     /// The point of a capture, if the event was last recorded there.
     pub(crate) point: Option<CapturePoint>,
 }

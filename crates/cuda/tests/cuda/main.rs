@@ -9,3 +9,4 @@ mod graph_nodes;
 mod library;
 mod memory_limit;
 mod textures;
+mod waiting;

@@ -1,0 +1,120 @@
+//! Work that streams have not done yet, because something before it waits: for memory that the host
+//! or another stream is to change.
+//!
+//! All other work is done when the call that submits it returns.
+
+use std::collections::BTreeMap;
+
+use cuda_abi::host::Ptr;
+use cuda_abi::{Outcome, Status};
+use runtime::{Shape, WaitingLaunch};
+
+use super::action::Action;
+use super::plan::Run;
+
+/// A call of the client's function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ClientCall {
+    /// A function with its data.
+    Host { function: Ptr, data: Ptr },
+    /// A function that receives the status of a stream, too.
+    Stream { stream: u64, function: Ptr, data: Ptr },
+}
+
+/// A launch whose threads wait for memory to change.
+#[derive(Debug)]
+pub(crate) struct HeldLaunch {
+    pub(crate) waiting: Box<WaitingLaunch>,
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    /// Host memory that is mapped for the launch.
+    pub(crate) shown: Vec<u64>,
+}
+
+/// Work of a stream.
+pub(crate) enum Work {
+    Action(Action),
+    /// A run of an executable graph.
+    Run(Run),
+    /// A launch that goes on when memory has changed.
+    Launch(HeldLaunch),
+    /// Records an event; its records are counted.
+    Record {
+        event: u64,
+        number: u64,
+    },
+    /// Waits for a record of an event.
+    Await {
+        event: u64,
+        number: u64,
+    },
+    /// A call of the client.
+    Call(ClientCall),
+    /// A call that runs now, with the work after it.
+    Calling {
+        ticket: u64,
+        then: Option<Box<Self>>,
+    },
+}
+
+/// Work in the order in which it was submitted.
+pub(crate) struct Item {
+    pub(crate) context: u64,
+    pub(crate) stream: u64,
+    /// Whether the stream and the null stream wait for each other.
+    pub(crate) blocking: bool,
+    pub(crate) work: Work,
+}
+
+impl Item {
+    /// Returns whether work on a stream has to wait for this.
+    pub(crate) fn holds(&self, context: u64, stream: u64, blocking: bool) -> bool {
+        let is_null = |stream: u64| stream <= LEGACY;
+        self.context == context
+            && (self.stream == stream
+                || is_null(self.stream) && is_null(stream)
+                || is_null(self.stream) && blocking
+                || is_null(stream) && self.blocking)
+    }
+}
+
+/// Handles up to this one denote the null stream.
+const LEGACY: u64 = 1;
+
+/// All work that waits.
+#[derive(Default)]
+pub(crate) struct Pending {
+    pub(crate) items: Vec<Item>,
+    /// Errors of work that was done later, by context, until a call returns them.
+    pub(crate) errors: BTreeMap<u64, Status>,
+    /// The number of items that were done, so that a change can be seen.
+    pub(crate) done: u64,
+    /// Calls of the client, with their tickets, to make when the driver's lock is free.
+    pub(crate) due: Vec<(ClientCall, u64)>,
+    /// Whether a thread looks after the items.
+    pub(crate) has_thread: bool,
+    next_ticket: u64,
+}
+
+impl Pending {
+    /// Returns whether work on a stream has to wait.
+    pub(crate) fn holds(&self, context: u64, stream: u64, blocking: bool) -> bool {
+        self.items.iter().any(|item| item.holds(context, stream, blocking))
+    }
+
+    /// Returns whether a context has work that waits.
+    pub(crate) fn has(&self, context: u64) -> bool {
+        self.items.iter().any(|item| item.context == context)
+    }
+
+    /// Returns a number for a call of the client.
+    pub(crate) fn ticket(&mut self) -> u64 {
+        self.next_ticket += 1;
+        self.next_ticket
+    }
+
+    /// Returns the error of work that was done later, once.
+    pub(crate) fn take_error(&mut self, context: u64) -> Outcome {
+        self.errors.remove(&context).map_or(Ok(()), Err)
+    }
+}
