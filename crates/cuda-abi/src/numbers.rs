@@ -530,6 +530,15 @@ numbers! {
         CLUSTER_DIMENSION = 4,
     }
 
+    /// An attribute of a stream.
+    CUstreamAttrID "CU_STREAM_ATTRIBUTE_" {
+        ACCESS_POLICY_WINDOW = 1,
+        SYNCHRONIZATION_POLICY = 3,
+        PRIORITY = 8,
+        MEM_SYNC_DOMAIN_MAP = 9,
+        MEM_SYNC_DOMAIN = 10,
+    }
+
     /// A kind of graph node.
     CUgraphNodeType "CU_GRAPH_NODE_TYPE_" {
         KERNEL = 0,

@@ -8,8 +8,9 @@ use cuda_abi::{
 
 use crate::array::bytes_of;
 use crate::driver::{
-    cuMemcpy2DAsync_v2, cuMemcpy3DAsync_v2, cuMemcpyAsync, cuMemcpyDtoDAsync_v2,
-    cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2, cuMemsetD2D8Async, cuMemsetD8Async,
+    cuMemcpy2DAsync_v2, cuMemcpy3DAsync_v2, cuMemcpyAsync, cuMemcpyBatchAsync,
+    cuMemcpyDtoDAsync_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2, cuMemsetD2D8Async,
+    cuMemsetD8Async,
 };
 use crate::registry::variable;
 use crate::state::context;
@@ -29,6 +30,19 @@ pub(crate) fn line(to: u64, from: u64, len: usize, kind: i32, stream: u64) -> Ou
         cudaMemcpyKind::DeviceToHost => cuMemcpyDtoHAsync_v2(to as Ptr, from, len, stream),
         cudaMemcpyKind::DeviceToDevice => cuMemcpyDtoDAsync_v2(to, from, len, stream),
     }
+}
+
+/// Submits a batch of copies.
+pub(crate) fn batch(
+    (to, from, sizes, count): (Ptr, Ptr, Ptr, usize),
+    (attributes, indices, number): (Ptr, Ptr, usize),
+    eighth: usize,
+    ninth: u64,
+) -> Outcome {
+    context()?;
+    let (failed, stream) =
+        if crate::version::is_new() { (0, eighth as u64) } else { (eighth, ninth) };
+    cuMemcpyBatchAsync(to, from, sizes, count, attributes, indices, number, failed, stream)
 }
 
 /// Copies between devices. They share one memory, so this is an ordinary copy.

@@ -168,6 +168,8 @@ driver! {
     cuLaunchHostFunc(stream: u64, function: Ptr, data: Ptr);
     cuStreamIsCapturing(stream: u64, out: Ptr);
     cuStreamAttachMemAsync(stream: u64, address: u64, len: usize, flags: u32);
+    cuStreamSetAttribute(stream: u64, attribute: i32, value: Ptr);
+    cuStreamGetAttribute(stream: u64, attribute: i32, out: Ptr);
     cuStreamCopyAttributes(to: u64, from: u64);
     cuStreamGetCtx(stream: u64, out: Ptr);
 
@@ -226,6 +228,8 @@ driver! {
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64);
 
     cuMemcpyAsync(to: u64, from: u64, len: usize, stream: u64);
+    cuMemcpyBatchAsync(to: Ptr, from: Ptr, sizes: Ptr, count: usize, attributes: Ptr, indices: Ptr,
+        number: usize, failed: Ptr, stream: u64);
     cuMemcpyHtoDAsync_v2(to: u64, from: Ptr, len: usize, stream: u64);
     cuMemcpyDtoHAsync_v2(to: Ptr, from: u64, len: usize, stream: u64);
     cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: u64);

@@ -2,6 +2,7 @@
 //! the driver.
 
 pub(crate) mod array;
+pub(crate) mod batch;
 pub(crate) mod capture;
 pub(crate) mod condition;
 pub(crate) mod context;

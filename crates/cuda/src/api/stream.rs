@@ -1,14 +1,16 @@
 //! Streams.
 
-use cuda_abi::host::{Ptr, put_i32, put_if, put_u64};
-use cuda_abi::{CUevent_wait_flags, CUstream_flags, Outcome, Status};
+use std::collections::BTreeMap;
+
+use cuda_abi::host::{Ptr, get, put, put_i32, put_if, put_u64};
+use cuda_abi::{CUevent_wait_flags, CUstream_flags, CUstreamAttrID, Outcome, Status};
 
 use super::{capture, event as events};
 use crate::execution::order::{self, BLOCKED};
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pending::{ClientCall, Work};
-use crate::state::stream::{BUILT_IN, Stream};
+use crate::state::stream::{ATTRIBUTE, BUILT_IN, Stream};
 
 /// The greatest priority; priorities range from 0 down to this.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
@@ -23,7 +25,10 @@ pub(crate) fn create_with(d: &mut Driver, out: Ptr, flags: u32, priority: i32) -
     let handle = d.handle();
     put_u64(out, handle)?;
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
-    d.streams.insert(handle, Stream { context, flags, priority, id: handle });
+    d.streams.insert(
+        handle,
+        Stream { context, flags, priority, id: handle, attributes: BTreeMap::new() },
+    );
     Ok(())
 }
 
@@ -131,11 +136,47 @@ pub(crate) fn attach_memory(
     d.device.host_around(address).map(drop).ok_or(Status::INVALID_VALUE)
 }
 
-pub(crate) fn set_attribute(d: &mut Driver, stream: u64, _attribute: i32, _value: Ptr) -> Outcome {
-    d.stream_context(stream).map(drop)
+/// Sets an attribute, which has no effect but for the priority.
+pub(crate) fn set_attribute(d: &mut Driver, stream: u64, attribute: i32, value: Ptr) -> Outcome {
+    d.stream_context(stream)?;
+    let attribute = CUstreamAttrID::of(attribute)?;
+    let value = get::<[u8; ATTRIBUTE]>(value)?;
+    // Those of built-in streams are not kept.
+    if let Some(stream) = d.streams.get_mut(&stream) {
+        if attribute == CUstreamAttrID::PRIORITY {
+            let [a, b, c, d, ..] = value;
+            stream.priority = i32::from_ne_bytes([a, b, c, d]).clamp(GREATEST_PRIORITY, 0);
+        }
+        stream.attributes.insert(attribute, value);
+    }
+    Ok(())
+}
+
+/// Writes the value of an attribute: zeros if it was not set.
+pub(crate) fn attribute(d: &mut Driver, stream: u64, attribute: i32, out: Ptr) -> Outcome {
+    d.stream_context(stream)?;
+    let attribute = CUstreamAttrID::of(attribute)?;
+    let found = d.streams.get(&stream);
+    let mut value = [0; ATTRIBUTE];
+    match found.and_then(|stream| stream.attributes.get(&attribute)) {
+        Some(set) => value = *set,
+        None if attribute == CUstreamAttrID::PRIORITY => {
+            let priority = found.map_or(0, |stream| stream.priority);
+            value[..4].copy_from_slice(&priority.to_ne_bytes());
+        }
+        // 1 is the automatic choice.
+        None if attribute == CUstreamAttrID::SYNCHRONIZATION_POLICY => value[0] = 1,
+        None => {}
+    }
+    put(out, &value)
 }
 
 pub(crate) fn copy_attributes(d: &mut Driver, to: u64, from: u64) -> Outcome {
     d.stream_context(to)?;
-    d.stream_context(from).map(drop)
+    d.stream_context(from)?;
+    let from = d.streams.get(&from).map(|stream| (stream.priority, stream.attributes.clone()));
+    if let (Some(to), Some(from)) = (d.streams.get_mut(&to), from) {
+        (to.priority, to.attributes) = from;
+    }
+    Ok(())
 }

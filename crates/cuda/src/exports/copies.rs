@@ -4,7 +4,7 @@ use cuda_abi::host::Ptr;
 
 use crate::api::capture::{submit_new, submit_now};
 use crate::api::copy::Rows;
-use crate::api::{copy, wait_value};
+use crate::api::{batch, copy, wait_value};
 use crate::execution::transfer::endpoint;
 use crate::state::Driver;
 
@@ -44,6 +44,24 @@ macro_rules! transfers {
                 cuStreamBatchMemOp_v2_ptsz
                 (stream: u64, count: u32, operations: Ptr, flags: u32)
                 => |d| wait_value::batch(d, stream, count, operations, flags);
+            // Batches of copies.
+            cuMemcpyBatchAsync | cuMemcpyBatchAsync_ptsz
+                (to: Ptr, from: Ptr, sizes: Ptr, count: usize, attributes: Ptr, indices: Ptr,
+                 number: usize, failed: Ptr, stream: u64)
+                => |d| {
+                    let attributes = (attributes, indices, number);
+                    batch::copies(d, (to, from, sizes, count), attributes, failed, stream)
+                };
+            cuMemcpyBatchAsync_v2 | cuMemcpyBatchAsync_v2_ptsz
+                (to: Ptr, from: Ptr, sizes: Ptr, count: usize, attributes: Ptr, indices: Ptr,
+                 number: usize, stream: u64)
+                => |d| {
+                    let attributes = (attributes, indices, number);
+                    batch::copies(d, (to, from, sizes, count), attributes, 0, stream)
+                };
+            cuMemcpyWithAttributesAsync | cuMemcpyWithAttributesAsync_ptsz
+                (to: u64, from: u64, len: usize, _attributes: Ptr, stream: u64)
+                => |d| submit_new(d, stream, |d| copy::any(d, to, from, len));
             $(
                 $($now)|+ ($($arg: $ty),*) => |$d| submit_now($d, |$d| $body);
                 $($later)|+ ($($arg: $ty,)* stream: u64) => |$d| submit_new($d, stream, |$d| $body);

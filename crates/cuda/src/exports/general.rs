@@ -98,6 +98,8 @@ exports! {
         => |d| stream::attach_memory(d, stream, address, len, flags);
     cuStreamSetAttribute | cuStreamSetAttribute_ptsz (stream: u64, attribute: i32, value: Ptr)
         => |d| stream::set_attribute(d, stream, attribute, value);
+    cuStreamGetAttribute | cuStreamGetAttribute_ptsz (stream: u64, attribute: i32, out: Ptr)
+        => |d| stream::attribute(d, stream, attribute, out);
     cuStreamCopyAttributes | cuStreamCopyAttributes_ptsz (to: u64, from: u64)
         => |d| stream::copy_attributes(d, to, from);
 

@@ -1,7 +1,10 @@
 //! Streams and events. All work on a stream is done when the call that submits it returns, unless
 //! the stream captures, or work before it waits.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
+
+use cuda_abi::CUstreamAttrID;
 
 use super::capture::CapturePoint;
 
@@ -16,7 +19,12 @@ pub(crate) struct Stream {
     pub(crate) flags: u32,
     pub(crate) priority: i32,
     pub(crate) id: u64,
+    /// The bytes of attributes that were set.
+    pub(crate) attributes: BTreeMap<CUstreamAttrID, [u8; ATTRIBUTE]>,
 }
+
+/// Bytes of an attribute's value.
+pub(crate) const ATTRIBUTE: usize = 64;
 
 /// An event, with the time when it was last recorded.
 #[derive(Debug)]

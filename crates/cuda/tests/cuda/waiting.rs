@@ -299,3 +299,57 @@ fn memory_is_freed_after_its_last_use() {
     assert_eq!(f.word(2), 3);
     is(cuMemFree_v2(memory), Status::INVALID_VALUE);
 }
+
+#[test]
+fn batches_are_copied_in_stream_order() {
+    let f = Fixture::new(NON_BLOCKING);
+    let [stream, _] = f.streams;
+    let data = made(|out| cuMemAlloc_v2(out, 8));
+    [1, 2].iter().zip(8_u64..).for_each(|(&value, index)| f.set_word(index, value));
+    let mut to = [data, data + 4, f.words];
+    let mut from = [f.words + 32, f.words + 36, data + 4];
+    let mut sizes = [4_u64; 3];
+    let (mut attributes, mut indices) = ([0_u64; 8], [0_u64, 2]);
+    let mut failed = 9_u64;
+    let mut batch = |count, indices: &mut [u64; 2], number, stream| {
+        let (to, from, sizes) = (at(&mut to), at(&mut from), at(&mut sizes));
+        let (list, out) = (at(&mut attributes), at(&mut failed));
+        let end =
+            cuMemcpyBatchAsync(to, from, sizes, count, list, at(indices), number, out, stream);
+        (Status(end), *std::hint::black_box(&failed))
+    };
+    assert_eq!(batch(3, &mut indices, 2, stream), (Status::SUCCESS, u64::MAX));
+    assert_eq!(f.word(0), 2);
+    let invalid = (Status::INVALID_VALUE, u64::MAX);
+    assert_eq!(batch(0, &mut indices, 2, stream), invalid);
+    assert_eq!(batch(3, &mut indices, 2, 0), invalid);
+    assert_eq!(batch(2, &mut indices, 2, stream), invalid);
+    assert_eq!(batch(3, &mut [2, 0], 2, stream), invalid);
+    sizes = [4, 0, 4];
+    let lists = [at(&mut to), at(&mut from), at(&mut sizes), at(&mut attributes)];
+    let (index, out) = (at(&mut indices), at(&mut failed));
+    let end = cuMemcpyBatchAsync(lists[0], lists[1], lists[2], 3, lists[3], index, 1, out, stream);
+    assert_eq!((Status(end), *std::hint::black_box(&failed)), (Status::INVALID_VALUE, 1));
+}
+
+#[test]
+fn attributes_of_streams_are_kept() {
+    const PRIORITY: i32 = 8;
+    const POLICY: i32 = 3;
+    let f = Fixture::new(NON_BLOCKING);
+    let [stream, other] = f.streams;
+    let mut value = [0_u32; 16];
+    ok(cuStreamGetAttribute(stream, POLICY, at(&mut value)));
+    assert_eq!(std::hint::black_box(&value)[0], 1);
+    value[0] = 2;
+    ok(cuStreamSetAttribute(stream, POLICY, at(&mut value)));
+    value[0] = 0_u32.wrapping_sub(3);
+    ok(cuStreamSetAttribute(stream, PRIORITY, at(&mut value)));
+    ok(cuStreamCopyAttributes(other, stream));
+    let mut priority = 0_i32;
+    ok(cuStreamGetPriority(other, at(&mut priority)));
+    ok(cuStreamGetAttribute(other, POLICY, at(&mut value)));
+    assert_eq!((*std::hint::black_box(&priority), std::hint::black_box(&value)[0]), (-3, 2));
+    is(cuStreamGetAttribute(stream, 99, at(&mut value)), Status::INVALID_VALUE);
+    is(cuStreamSetAttribute(stream, 2, at(&mut value)), Status::INVALID_VALUE);
+}

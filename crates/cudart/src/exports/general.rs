@@ -80,6 +80,10 @@ exports! {
     cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz
         (stream: u64, address: u64, len: usize, flags: u32)
         => { context()?; cuStreamAttachMemAsync(stream, address, len, flags) };
+    cudaStreamSetAttribute | cudaStreamSetAttribute_ptsz (stream: u64, attribute: i32, value: Ptr)
+        => { context()?; cuStreamSetAttribute(stream, attribute, value) };
+    cudaStreamGetAttribute | cudaStreamGetAttribute_ptsz (stream: u64, attribute: i32, out: Ptr)
+        => { context()?; cuStreamGetAttribute(stream, attribute, out) };
     cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz (to: u64, from: u64)
         => { context()?; cuStreamCopyAttributes(to, from) };
 

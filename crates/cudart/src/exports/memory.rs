@@ -1,7 +1,7 @@
 //! Memory: allocation, copies, fills, symbols, attributes, pools.
 
 use cuda_abi::host::Ptr;
-use cuda_abi::{cudaExtent, cudaPitchedPtr};
+use cuda_abi::{cudaExtent, cudaMemcpyKind, cudaPitchedPtr};
 
 use crate::driver::*;
 use crate::state::{context, known_device};
@@ -37,6 +37,14 @@ exports! {
         => copy::line(to, from, len, kind, 0);
     cudaMemcpyAsync | cudaMemcpyAsync_ptsz (to: u64, from: u64, len: usize, kind: i32, stream: u64)
         => copy::line(to, from, len, kind, stream);
+    // Since version 13, no index of a failed copy comes before the stream.
+    cudaMemcpyBatchAsync | cudaMemcpyBatchAsync_ptsz
+        (to: Ptr, from: Ptr, sizes: Ptr, count: usize, attributes: Ptr, indices: Ptr, number: usize,
+         eighth: usize, ninth: u64)
+        => copy::batch((to, from, sizes, count), (attributes, indices, number), eighth, ninth);
+    cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz
+        (to: u64, from: u64, len: usize, _attributes: Ptr, stream: u64)
+        => copy::line(to, from, len, cudaMemcpyKind::Default as i32, stream);
     cudaMemcpyPeer(to: u64, there: i32, from: u64, here: i32, len: usize)
         => copy::peer(to, there, from, here, len, 0);
     cudaMemcpyPeerAsync(to: u64, there: i32, from: u64, here: i32, len: usize, stream: u64)

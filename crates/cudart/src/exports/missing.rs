@@ -56,14 +56,12 @@ cuda_abi::missing_exports! {
     cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz cudaMemRangeGetAttributes
     cudaMemSetMemPool cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DPeer
     cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz cudaMemcpy3DPeer_ptds
-    cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz cudaMemcpyBatchAsync
-    cudaMemcpyBatchAsync_ptsz cudaMemcpyWithAttributesAsync cudaMemcpyWithAttributesAsync_ptsz
+    cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz
     cudaMipmappedArrayGetSparseProperties cudaSetDoubleForDevice cudaSetDoubleForHost
     cudaSetValidDevices cudaSignalExternalSemaphoresAsync cudaSignalExternalSemaphoresAsync_ptsz
     cudaSignalExternalSemaphoresAsync_v2 cudaSignalExternalSemaphoresAsync_v2_ptsz
-    cudaStreamBeginRecaptureToGraph cudaStreamBeginRecaptureToGraph_ptsz cudaStreamGetAttribute
-    cudaStreamGetAttribute_ptsz cudaStreamGetDevResource cudaStreamGetDevResource_ptsz
-    cudaStreamSetAttribute cudaStreamSetAttribute_ptsz cudaSubgridCreate
+    cudaStreamBeginRecaptureToGraph cudaStreamBeginRecaptureToGraph_ptsz
+    cudaStreamGetDevResource cudaStreamGetDevResource_ptsz cudaSubgridCreate
     cudaSubgridWorkerGridCreate cudaSubgridWorksetCreate cudaVDPAUGetDevice
     cudaVDPAUSetVDPAUDevice cudaWaitExternalSemaphoresAsync cudaWaitExternalSemaphoresAsync_ptsz
     cudaWaitExternalSemaphoresAsync_v2 cudaWaitExternalSemaphoresAsync_v2_ptsz
