@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use cuda_abi::{Outcome, Status};
 
+use crate::client::call;
 use crate::execution::order::{self, BLOCKED};
-use crate::exports::callbacks::call;
 use crate::failure;
 use crate::settings::Settings;
 use crate::state::Driver;

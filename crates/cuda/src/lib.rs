@@ -6,11 +6,13 @@
 //! that hold nothing else are refused with `CUDA_ERROR_NO_BINARY_FOR_GPU`. Undocumented interfaces
 //! are not imitated.
 //!
-//! Every call is synchronous: streams are numbers, events are times, and all work is done when a
-//! call returns. A kernel that faults makes its context fail for good, as on hardware, and the
+//! Work on a stream is done when the call that submits it returns, unless it waits for memory that
+//! the host or another stream is to change; then it is done later, in the order of the streams
+//! (`execution::order`). A kernel that faults makes its context fail for good, as on hardware, and the
 //! place of the fault is printed to the standard error stream.
 
 mod api;
+mod client;
 mod entry;
 mod errors;
 mod execution;

@@ -7,7 +7,8 @@ use cuda_abi::host::{Ptr, get, put_u64};
 use cuda_abi::{CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, Outcome, Status};
 use runtime::Addr;
 
-use crate::errors::{of_context, of_map};
+use crate::errors::of_map;
+use crate::execution::condition::set_value;
 use crate::state::Driver;
 use crate::state::action::{Action, Conditional};
 use crate::state::graph::MAX_DEPTH;
@@ -86,25 +87,4 @@ pub(super) fn release(d: &mut Driver, conditions: &[u64]) {
             let _ = d.device.free(Addr(*handle));
         }
     }
-}
-
-/// Sets conditions to the values that they have at the beginning of a launch.
-pub(crate) fn begin(d: &mut Driver, conditions: &[u64]) -> Outcome {
-    conditions.iter().try_for_each(|&handle| {
-        match d.shared.conditions.get(&handle).and_then(|found| found.default) {
-            Some(value) => set_value(d, handle, value),
-            None => Ok(()),
-        }
-    })
-}
-
-fn set_value(d: &mut Driver, condition: u64, value: u32) -> Outcome {
-    d.device.write(Addr(condition), &value.to_le_bytes()).map_err(|error| of_context(&error))
-}
-
-/// Returns the value of a condition.
-pub(crate) fn value(d: &Driver, condition: u64) -> Outcome<u32> {
-    let mut bytes = [0; 4];
-    d.device.read(Addr(condition), &mut bytes).map_err(|error| of_context(&error))?;
-    Ok(u32::from_le_bytes(bytes))
 }

@@ -5,14 +5,12 @@ use cuda_abi::host::{Ptr, get, put_u64};
 use cuda_abi::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUgraphMem_attribute, CUmemLocationType, Outcome, Status,
 };
-use runtime::Addr;
 
-use super::memory;
 use crate::errors::of_map;
+use crate::execution::allocation::{allocations, forget_unused};
 use crate::state::Driver;
 use crate::state::action::Action;
-use crate::state::memory::AllocationKind;
-use crate::state::plan::{Plan, visit};
+use crate::state::plan::Plan;
 
 /// Reads the parameters of an allocation, and reserves its address.
 pub(super) fn allocation(d: &mut Driver, at: Ptr) -> Outcome<Action> {
@@ -60,25 +58,6 @@ pub(super) fn forget(d: &mut Driver, action: &Action) {
     forget_unused(d, *address);
 }
 
-/// Gives up an address that no graph has and at which no memory lives.
-pub(super) fn forget_unused(d: &mut Driver, address: u64) {
-    if d.memory.of_graphs.get(&address) == Some(&0) && !d.memory.live.contains_key(&address) {
-        d.memory.of_graphs.remove(&address);
-        d.device.release_reservation(Addr(address));
-    }
-}
-
-/// Lists the addresses that the steps of a plan allocate.
-fn allocations(plan: &Plan) -> Vec<Action> {
-    let mut found = Vec::new();
-    visit(plan, &mut |step| {
-        if let Action::Allocate { .. } = step.action {
-            found.push(step.action.clone());
-        }
-    });
-    found
-}
-
 /// Keeps the addresses of a plan's allocations.
 pub(super) fn hold(d: &mut Driver, plan: &Plan) {
     for allocation in allocations(plan) {
@@ -102,46 +81,6 @@ pub(super) fn refuse_removal(d: &Driver, graph: u64) -> Outcome {
     let is_memory = |action: &Action| matches!(action, Action::Allocate { .. } | Action::Free(_));
     let has = d.graphs.find(graph)?.nodes.values().any(|node| is_memory(&node.action));
     if has { Err(Status::NOT_SUPPORTED) } else { Ok(()) }
-}
-
-/// Allocates memory at its reserved address.
-pub(crate) fn allocate(d: &mut Driver, context: u64, address: u64, len: u64) -> Outcome {
-    let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
-    let name = format!("memory of a graph #{}", d.memory.count + 1);
-    d.device.allocate_at(&name, Addr(address), room).map_err(|error| of_map(&error))?;
-    d.memory.insert(address, len, context, AllocationKind::Device, 0);
-    memory::note_allocated(d, address, len);
-    Ok(())
-}
-
-/// Frees memory that a graph has allocated.
-pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
-    if !d.memory.live.contains_key(&address) {
-        return Err(Status::INVALID_VALUE);
-    }
-    memory::release(d, address);
-    Ok(())
-}
-
-/// Prepares the memory of a launch: what the last launch has allocated must have been freed, unless
-/// the graph frees it itself.
-pub(crate) fn begin(d: &mut Driver, plan: &Plan, frees: bool) -> Outcome {
-    let mut left = Vec::new();
-    for allocation in allocations(plan) {
-        match allocation {
-            Action::Allocate { address, .. } if d.memory.live.contains_key(&address) => {
-                left.push(address);
-            }
-            _ => {}
-        }
-    }
-    if !left.is_empty() && !frees {
-        return Err(Status::INVALID_VALUE);
-    }
-    for address in left {
-        memory::release(d, address);
-    }
-    Ok(())
 }
 
 /// Writes a count of the memory of graphs.

@@ -4,8 +4,8 @@ use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmemAttach_flags, Outcome, Status};
 use runtime::{Addr, Event, MapError, read_host};
 
-use super::graph_memory;
 use crate::errors::of_map;
+use crate::execution::allocation::{drop_allocation, note_allocated, release};
 use crate::execution::order;
 use crate::failure;
 use crate::state::Driver;
@@ -40,16 +40,6 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
     d.memory.insert(address, len, context, AllocationKind::Device, pool);
     note_allocated(d, address, len);
     Ok(address)
-}
-
-/// Notes the client's call that has allocated memory.
-pub(super) fn note_allocated(d: &mut Driver, address: u64, bytes: u64) {
-    let call = d.calls.current();
-    d.log_for_leaks(|process| {
-        let call = call.to_string();
-        Event::Allocated { process, address, bytes, call }
-    });
-    d.device.note_allocated(Addr(address), bytes, call);
 }
 
 pub(crate) fn alloc_pitch(
@@ -142,27 +132,6 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
             Err(Status::INVALID_VALUE)
         }
     }
-}
-
-/// Frees an allocation.
-pub(crate) fn release(d: &mut Driver, address: u64) {
-    d.log_for_leaks(|process| Event::Freed { process, address });
-    drop_allocation(d, address);
-}
-
-fn drop_allocation(d: &mut Driver, address: u64) {
-    let Some(allocation) = d.memory.remove(address) else { return };
-    // The table and the memory map agree, so this cannot fail.
-    let freed = match allocation.kind {
-        AllocationKind::Device => d.device.free(Addr(address)),
-        AllocationKind::Managed(_) => d.device.unmap_host(address),
-        AllocationKind::Variable(_) | AllocationKind::Host(..) | AllocationKind::Registered(_) => {
-            Ok(())
-        }
-    };
-    debug_assert!(freed.is_ok());
-    d.device.note_freed(Addr(address), d.calls.current());
-    graph_memory::forget_unused(d, address);
 }
 
 /// Frees all allocations of a context, except pool allocations and managed variables.

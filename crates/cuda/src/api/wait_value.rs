@@ -1,17 +1,13 @@
 //! Waits for values of memory in stream order.
 
-use std::fmt;
-
 use cuda_abi::host::{Ptr, get};
 use cuda_abi::{CUstreamBatchMemOpType, Outcome, Status};
-use runtime::{Addr, read_host};
 
 use super::capture::submit_new;
 use super::copy;
-use crate::errors::of_context;
 use crate::execution::transfer::device_endpoint;
 use crate::state::Driver;
-use crate::state::action::{Action, Endpoint, ValueCondition, ValueTest};
+use crate::state::action::{Action, ValueCondition, ValueTest};
 
 /// Bytes of an operation in a batch.
 const OPERATION: usize = 48;
@@ -19,19 +15,6 @@ const OPERATION: usize = 48;
 const MOST_OPERATIONS: u32 = 256;
 /// The flag of waits that also make the writes of other devices visible.
 const FLUSH: u32 = 1 << 30;
-
-impl fmt::Display for ValueCondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, bytes, value, test } = self;
-        let text = match test {
-            ValueTest::AtLeast => "is at least (cyclically)",
-            ValueTest::Equal => "is",
-            ValueTest::And => "has a bit of",
-            ValueTest::Nor => "misses a bit of",
-        };
-        write!(f, "the value of {bytes} bytes at {address:#x} {text} {value:#x}")
-    }
-}
 
 /// Creates the wait for a value of 4 or 8 bytes.
 pub(crate) fn waiting(
@@ -53,32 +36,6 @@ pub(crate) fn waiting(
     }
     device_endpoint(d, address)?;
     Ok(Action::WaitValue(ValueCondition { address, bytes, value, test }))
-}
-
-/// Returns whether a value is what a stream waits for.
-pub(crate) fn holds(d: &Driver, condition: &ValueCondition) -> Outcome<bool> {
-    let ValueCondition { address, bytes, value, test } = *condition;
-    let mut read = [0; 8];
-    let part = &mut read[..bytes as usize];
-    match device_endpoint(d, address)? {
-        Endpoint::Device(at) => {
-            d.device.read(Addr(at), part).map_err(|error| of_context(&error))?;
-        }
-        Endpoint::Host(at) => {
-            if read_host(at, part) < part.len() {
-                return Err(Status::INVALID_VALUE);
-            }
-        }
-    }
-    let now = u64::from_le_bytes(read);
-    let mask = if bytes == 8 { u64::MAX } else { u64::from(u32::MAX) };
-    Ok(match test {
-        // The difference as a signed number of this size is not negative.
-        ValueTest::AtLeast => now.wrapping_sub(value) & mask <= mask / 2,
-        ValueTest::Equal => now == value & mask,
-        ValueTest::And => now & value != 0,
-        ValueTest::Nor => !(now | value) & mask != 0,
-    })
 }
 
 /// Submits the operations of a batch, each after the one before.

@@ -98,10 +98,12 @@ fn unmap(d: &mut Driver, shown: &[u64]) {
 }
 
 /// Returns whether something besides a launch can change what it sees: the host, through memory
-/// that both see, or other streams.
+/// that both see, or other streams. Where a hang undoes its launch, nothing waits: the client goes
+/// on with what was there before.
 fn others_can_change_memory(d: &Driver) -> bool {
     let is_shared = |allocation: &Allocation| !matches!(allocation.kind, AllocationKind::Device);
-    !d.settings.synchronous && (!d.streams.is_empty() || d.memory.live.values().any(is_shared))
+    let can_wait = !d.settings.synchronous && d.settings.faults != Faults::Launch;
+    can_wait && (!d.streams.is_empty() || d.memory.live.values().any(is_shared))
 }
 
 /// Swaps a context's device heap into the device, or out of it.

@@ -1,15 +1,17 @@
 //! Does the work of streams and graphs.
 
+pub(crate) mod allocation;
+pub(crate) mod condition;
 mod launch;
 pub(crate) mod order;
 mod run;
 pub(crate) mod transfer;
+mod wait_value;
 
 use std::time::Instant;
 
 use cuda_abi::{Outcome, Status};
 
-use crate::api::{graph_memory, wait_value};
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pending::{ClientCall, Work};
@@ -57,8 +59,8 @@ fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome<Step> {
         Action::Box(copy) => transfer::copy_box(d, copy)?,
         Action::Fill(rows) => transfer::fill_rows(d, rows)?,
         Action::Boxes(copies) => copies.iter().try_for_each(|copy| transfer::copy_box(d, copy))?,
-        Action::Allocate { address, len } => graph_memory::allocate(d, context, *address, *len)?,
-        Action::Free(address) => graph_memory::free(d, *address)?,
+        Action::Allocate { address, len } => allocation::allocate(d, context, *address, *len)?,
+        Action::Free(address) => allocation::free(d, *address)?,
         Action::Record(event) => record(d, *event)?,
         Action::Wait(event) => {
             let number = d.events.get(event).map_or(0, |event| event.requested);

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use cuda_abi::{CUgraphConditionalNodeType, Outcome, Status};
 
-use super::{Step as End, act};
-use crate::api::{condition, graph_memory};
+use super::{Step as End, act, allocation, condition};
 use crate::failure;
 use crate::state::Driver;
 use crate::state::action::Action;
@@ -20,7 +19,7 @@ pub(super) fn proceed(d: &mut Driver, context: u64, mut run: Run) -> Outcome<End
     if let Some((conditions, frees)) = run.start.take()
         && let Some(frame) = run.frames.first()
     {
-        graph_memory::begin(d, &frame.plan, frees)?;
+        allocation::begin(d, &frame.plan, frees)?;
         condition::begin(d, &conditions)?;
     }
     if let Some(held) = run.held.take() {

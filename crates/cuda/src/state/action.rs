@@ -1,5 +1,7 @@
 //! Work of streams and graphs as data, which can be done now or kept for later.
 
+use std::fmt;
+
 use cuda_abi::host::Ptr;
 use cuda_abi::{CUgraphConditionalNodeType, CUgraphNodeType, Outcome, Status};
 use runtime::Shape;
@@ -98,6 +100,19 @@ pub(crate) struct ValueCondition {
     pub(crate) bytes: u64,
     pub(crate) value: u64,
     pub(crate) test: ValueTest,
+}
+
+impl fmt::Display for ValueCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, bytes, value, test } = self;
+        let text = match test {
+            ValueTest::AtLeast => "is at least (cyclically)",
+            ValueTest::Equal => "is",
+            ValueTest::And => "has a bit of",
+            ValueTest::Nor => "misses a bit of",
+        };
+        write!(f, "the value of {bytes} bytes at {address:#x} {text} {value:#x}")
+    }
 }
 
 /// Work in a graph that depends on the value of a condition.
