@@ -8,8 +8,8 @@
 //!
 //! Work on a stream is done when the call that submits it returns, unless it waits for memory that
 //! the host or another stream is to change; then it is done later, in the order of the streams
-//! (`execution::order`). A kernel that faults makes its context fail for good, as on hardware, and the
-//! place of the fault is printed to the standard error stream.
+//! (`execution::order`). A kernel that faults makes its context fail for good, as on hardware, and
+//! the place of the fault is printed to the standard error stream.
 
 mod api;
 mod client;
