@@ -164,5 +164,5 @@ int main() {
   CHECK(calls == 0);
   MUST(cudaGraphExecDestroy(exec));
   CHECK(calls == 1);
-  return 0;
+  return finish();
 }

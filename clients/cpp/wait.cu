@@ -62,5 +62,5 @@ int main() {
   set<<<1, 1, 0, other>>>(device, 5);
   MUST(cudaDeviceSynchronize());
   CHECK(*out == 5);
-  return 0;
+  return finish();
 }

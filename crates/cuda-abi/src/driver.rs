@@ -272,6 +272,21 @@ structs! {
         _rest: [u8; 54],
     }
 
+    /// The properties of physical memory. `_flags` are hints.
+    CUmemAllocationProp {
+        r#type: i32,
+        requestedHandleTypes: i32,
+        location: CUmemLocation,
+        win32HandleMetaData: usize,
+        _flags: [u64; 1],
+    }
+
+    /// What a device may do with memory.
+    CUmemAccessDesc {
+        location: CUmemLocation,
+        flags: i32,
+    }
+
     /// Options of a new context.
     CUctxCreateParams {
         execAffinityParams: usize,

@@ -470,6 +470,12 @@ numbers! {
         READWRITE = 3,
     }
 
+    /// Which granularity of physical memory is asked for.
+    CUmemAllocationGranularity_flags "CU_MEM_ALLOC_GRANULARITY_" {
+        MINIMUM = 0,
+        RECOMMENDED = 1,
+    }
+
     /// An attribute of a memory pool.
     CUmemPool_attribute "CU_MEMPOOL_ATTR_" {
         REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,

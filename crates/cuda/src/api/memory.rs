@@ -137,7 +137,8 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
 /// Frees all allocations of a context, except pool allocations and managed variables.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
     let theirs = d.memory.live.iter().filter(|(_, a)| {
-        a.context == context && a.pool == 0 && !matches!(a.kind, AllocationKind::Variable(_))
+        let stays = matches!(a.kind, AllocationKind::Variable(_) | AllocationKind::Mapped);
+        a.context == context && a.pool == 0 && !stays
     });
     let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();
     if !theirs.is_empty() {
@@ -234,7 +235,7 @@ pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
 /// Returns the device address of host memory, which is the host's.
 pub(crate) fn host_device_pointer(d: &mut Driver, out: Ptr, address: Ptr, flags: u32) -> Outcome {
     d.usable()?;
-    let host = |(_, a): (u64, &Allocation)| !matches!(a.kind, AllocationKind::Device);
+    let host = |(_, a): (u64, &Allocation)| !a.is_on_device();
     if flags != 0 || !d.memory.around(address as u64).is_some_and(host) {
         return Err(Status::INVALID_VALUE);
     }

@@ -18,6 +18,7 @@ pub(crate) mod graph_memory;
 pub(crate) mod launch;
 pub(crate) mod library;
 pub(crate) mod linker;
+pub(crate) mod mapping;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod node;

@@ -20,6 +20,8 @@ struct Target {
     id: u64,
     host: bool,
     managed: bool,
+    /// Whether the client has mapped it.
+    mapped: bool,
     pool: u64,
 }
 
@@ -34,6 +36,7 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
             id: a.id,
             host,
             managed,
+            mapped: matches!(a.kind, AllocationKind::Mapped),
             pool: a.pool,
         });
     }
@@ -51,6 +54,7 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
         id: start.0,
         host,
         managed,
+        mapped: false,
         pool: 0,
     })
 }
@@ -89,6 +93,8 @@ fn value(
         A::RANGE_SIZE => word(target.len),
         A::ACCESS_FLAGS => int(CUmemAccess_flags::READWRITE as i32),
         A::MEMPOOL_HANDLE => word(target.pool),
+        A::MAPPING_SIZE if target.mapped => word(target.len),
+        A::MAPPING_BASE_ADDR if target.mapped => word(target.start),
         A::ALLOWED_HANDLE_TYPES | A::MAPPING_SIZE | A::MAPPING_BASE_ADDR | A::MEMORY_BLOCK_ID => {
             word(0)
         }

@@ -30,7 +30,7 @@ pub(crate) fn drop_allocation(d: &mut Driver, address: u64) {
     let Some(allocation) = d.memory.remove(address) else { return };
     // The table and the memory map agree, so this cannot fail.
     let freed = match allocation.kind {
-        AllocationKind::Device => d.device.free(Addr(address)),
+        AllocationKind::Device | AllocationKind::Mapped => d.device.free(Addr(address)),
         AllocationKind::Managed(_) => d.device.unmap_host(address),
         AllocationKind::Variable(_) | AllocationKind::Host(..) | AllocationKind::Registered(_) => {
             Ok(())

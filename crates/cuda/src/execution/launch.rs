@@ -10,7 +10,7 @@ use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
 use crate::state::Driver;
 use crate::state::action::Launch;
-use crate::state::memory::{Allocation, AllocationKind, pages_of};
+use crate::state::memory::{Allocation, pages_of};
 use crate::state::pending::{HeldLaunch, Work};
 
 /// Runs a launch in a context. One that waits for memory that others can change is kept.
@@ -101,7 +101,7 @@ fn unmap(d: &mut Driver, shown: &[u64]) {
 /// that both see, or other streams. Where a hang undoes its launch, nothing waits: the client goes
 /// on with what was there before.
 fn others_can_change_memory(d: &Driver) -> bool {
-    let is_shared = |allocation: &Allocation| !matches!(allocation.kind, AllocationKind::Device);
+    let is_shared = |allocation: &Allocation| !allocation.is_on_device();
     let can_wait = !d.settings.synchronous && d.settings.faults != Faults::Launch;
     can_wait && (!d.streams.is_empty() || d.memory.live.values().any(is_shared))
 }

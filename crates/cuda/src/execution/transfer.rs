@@ -7,12 +7,12 @@ use crate::errors::of_context;
 use crate::failure;
 use crate::state::Driver;
 use crate::state::action::{BoxCopy, Endpoint, Fill};
-use crate::state::memory::{Allocation, AllocationKind};
+use crate::state::memory::Allocation;
 
 /// Returns the side that an address belongs to. Pinned and managed memory belong to the host.
 pub(crate) fn endpoint(d: &Driver, address: u64) -> Endpoint {
     match d.memory.around(address) {
-        Some((_, a)) if !matches!(a.kind, AllocationKind::Device) => Endpoint::Host(address),
+        Some((_, a)) if !a.is_on_device() => Endpoint::Host(address),
         Some(_) => Endpoint::Device(address),
         None if is_on_device(d, address) => Endpoint::Device(address),
         None => Endpoint::Host(address),
@@ -33,11 +33,32 @@ pub(crate) fn device_endpoint(d: &Driver, address: u64) -> Outcome<Endpoint> {
     }
 }
 
-/// Copies adjacent bytes.
-pub(super) fn copy_bytes(d: &mut Driver, to: Endpoint, from: Endpoint, len: u64) -> Outcome {
-    if len == 0 {
-        return Ok(());
+/// Returns the bytes from an address of a mapping to its end, where another may follow; for other
+/// addresses, all that there may be.
+fn room(d: &Driver, side: Endpoint) -> u64 {
+    match side {
+        Endpoint::Device(at) => {
+            let found = d.mappings.around(at);
+            found.map_or(u64::MAX, |(start, mapping)| start + mapping.len - at)
+        }
+        Endpoint::Host(_) => u64::MAX,
     }
+}
+
+/// Copies adjacent bytes, which may lie in several mappings.
+pub(super) fn copy_bytes(d: &mut Driver, to: Endpoint, from: Endpoint, len: u64) -> Outcome {
+    let mut done = 0;
+    while done < len {
+        let (to, from) = (to.plus(done), from.plus(done));
+        let part = (len - done).min(room(d, to)).min(room(d, from));
+        copy_part(d, to, from, part)?;
+        done += part;
+    }
+    Ok(())
+}
+
+/// Copies adjacent bytes inside one allocation on each side.
+fn copy_part(d: &mut Driver, to: Endpoint, from: Endpoint, len: u64) -> Outcome {
     let end = match (to, from) {
         (Endpoint::Device(to), Endpoint::Host(from)) => {
             d.device.write_from_host(Addr(to), from, len)
@@ -106,8 +127,15 @@ fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
         return Ok(());
     }
     match device_endpoint(d, to)? {
-        Endpoint::Device(at) => {
-            d.device.fill(Addr(at), pattern, count).map_err(|e| explained(d, &e))
+        Endpoint::Device(mut at) => {
+            let mut left = count;
+            while left > 0 {
+                let size = pattern.len() as u64;
+                let part = left.min(room(d, Endpoint::Device(at)) / size);
+                d.device.fill(Addr(at), pattern, part).map_err(|e| explained(d, &e))?;
+                (at, left) = (at + part * size, left - part);
+            }
+            Ok(())
         }
         Endpoint::Host(at) => {
             let len = count.saturating_mul(pattern.len() as u64);

@@ -3,7 +3,7 @@
 use cuda_abi::CUmemLocation;
 use cuda_abi::host::Ptr;
 
-use crate::api::{memory, pointer, pool};
+use crate::api::{mapping, memory, pointer, pool};
 
 exports! {
     cuMemGetInfo_v2(free: Ptr, total: Ptr) => |d| memory::info(d, free, total);
@@ -34,6 +34,26 @@ exports! {
     cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz
         (address: u64, len: usize, location: u64, _flags: u32, stream: u64)
         => |d| memory::prefetch(d, address, len, CUmemLocation::from_word(location).id, stream);
+
+    // Reserved addresses and mappings.
+    cuMemGetAllocationGranularity(out: Ptr, properties: Ptr, option: i32)
+        => |d| mapping::granularity(d, out, properties, option);
+    cuMemAddressReserve(out: Ptr, len: usize, align: usize, wanted: u64, flags: u64)
+        => |d| mapping::reserve(d, out, len, align, wanted, flags);
+    cuMemAddressFree(address: u64, len: usize) => |d| mapping::free(d, address, len);
+    cuMemCreate(out: Ptr, len: usize, properties: Ptr, flags: u64)
+        => |d| mapping::create(d, out, len, properties, flags);
+    cuMemRelease(handle: u64) => |d| mapping::release(d, handle);
+    cuMemRetainAllocationHandle(out: Ptr, address: u64) => |d| mapping::retain(d, out, address);
+    cuMemGetAllocationPropertiesFromHandle(out: Ptr, handle: u64)
+        => |d| mapping::properties(d, out, handle);
+    cuMemMap(address: u64, len: usize, offset: usize, handle: u64, flags: u64)
+        => |d| mapping::map(d, address, len, offset, handle, flags);
+    cuMemUnmap(address: u64, len: usize) => |d| mapping::unmap(d, address, len);
+    cuMemSetAccess(address: u64, len: usize, list: Ptr, count: usize)
+        => |d| mapping::set_access(d, address, len, list, count);
+    cuMemGetAccess(out: Ptr, location: Ptr, address: u64)
+        => |d| mapping::access(d, out, location, address);
 
     // Attributes.
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64)

@@ -22,7 +22,8 @@ pub(crate) enum Endpoint {
 }
 
 impl Endpoint {
-    fn plus(self, bytes: u64) -> Self {
+    /// Returns the side from a byte on.
+    pub(crate) fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Device(at) => Self::Device(at.wrapping_add(bytes)),
             Self::Host(at) => Self::Host(at.wrapping_add(bytes)),

@@ -13,6 +13,8 @@ use super::page::{PAGE, Pages};
 pub(crate) enum AllocationKind {
     /// Device memory.
     Device,
+    /// Physical memory that is mapped by the client.
+    Mapped,
     /// Managed memory: host pages mapped into device memory at the same address.
     Managed(Pages),
     /// A managed variable, which lives as long as its module.
@@ -36,6 +38,11 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
+    /// Returns whether the memory is the device's alone.
+    pub(crate) fn is_on_device(&self) -> bool {
+        matches!(self.kind, AllocationKind::Device | AllocationKind::Mapped)
+    }
+
     /// Returns whether host and device share the memory at one address.
     pub(crate) fn is_managed(&self) -> bool {
         matches!(self.kind, AllocationKind::Managed(_) | AllocationKind::Variable(_))

@@ -12,6 +12,7 @@ pub(crate) mod current;
 pub(crate) mod function;
 pub(crate) mod graph;
 pub(crate) mod linker;
+pub(crate) mod mapping;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod page;
@@ -37,6 +38,7 @@ use context::Ctx;
 use function::Function;
 use graph::Graphs;
 use linker::Linker;
+use mapping::Mappings;
 use memory::Memory;
 use module::LoadedModule;
 use pending::Pending;
@@ -57,6 +59,7 @@ pub(crate) struct Driver {
     /// Primary contexts by device: handle, number of retains, flags.
     pub(crate) primary: BTreeMap<i32, (u64, u32, u32)>,
     pub(crate) memory: Memory,
+    pub(crate) mappings: Mappings,
     pub(crate) pools: Pools,
     pub(crate) textures: Textures,
     pub(crate) modules: BTreeMap<u64, LoadedModule>,
@@ -109,6 +112,7 @@ impl Driver {
             contexts: BTreeMap::new(),
             primary: BTreeMap::new(),
             memory: Memory::default(),
+            mappings: Mappings::default(),
             pools: Pools::default(),
             textures: Textures::default(),
             modules: BTreeMap::new(),

@@ -7,6 +7,7 @@ mod context;
 mod fat_binaries;
 mod graph_nodes;
 mod library;
+mod mappings;
 mod memory_limit;
 mod textures;
 mod waiting;

@@ -1,0 +1,251 @@
+//! Virtual memory management: reserved addresses, physical memory, and mappings of one to the
+//! other.
+//!
+//! A device can access a mapping once the client has allowed it. Physical memory can be mapped once
+//! at a time.
+
+use cuda_abi::host::{Ptr, get, get_list, put, put_u64};
+use cuda_abi::{
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationProp,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, Outcome, Status,
+};
+use runtime::Addr;
+
+use crate::errors::{of_context, of_map};
+use crate::execution::order;
+use crate::state::Driver;
+use crate::state::mapping::{Mapping, Physical};
+use crate::state::memory::AllocationKind;
+
+/// The unit of sizes of physical memory, mappings and reservations.
+const GRANULARITY: u64 = 2 << 20;
+
+/// Checks the properties of physical memory.
+fn checked(d: &Driver, at: Ptr) -> Outcome<CUmemAllocationProp> {
+    let p = get::<CUmemAllocationProp>(at)?;
+    if p.r#type != CUmemAllocationType::PINNED as i32 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if p.location.r#type != CUmemLocationType::DEVICE as i32 {
+        return Err(d.unsupported("physical memory of the host"));
+    }
+    if p.requestedHandleTypes != 0 {
+        return Err(d.unsupported("physical memory with handles for other processes"));
+    }
+    d.device(p.location.id)?;
+    Ok(p)
+}
+
+pub(crate) fn granularity(d: &mut Driver, out: Ptr, properties: Ptr, option: i32) -> Outcome {
+    checked(d, properties)?;
+    CUmemAllocationGranularity_flags::of(option)?;
+    put_u64(out, GRANULARITY)
+}
+
+/// Returns a length that is not zero and a multiple of the granularity.
+fn whole(len: usize) -> Outcome<u64> {
+    let len = len as u64;
+    let is_whole = len > 0 && len.is_multiple_of(GRANULARITY);
+    if is_whole { Ok(len) } else { Err(Status::INVALID_VALUE) }
+}
+
+/// Reserves addresses, at the ones that the client would like if they are free.
+pub(crate) fn reserve(
+    d: &mut Driver,
+    out: Ptr,
+    len: usize,
+    align: usize,
+    wanted: u64,
+    flags: u64,
+) -> Outcome {
+    d.usable()?;
+    let len = whole(len)?;
+    let align = (align as u64).max(GRANULARITY);
+    if flags != 0 || !align.is_power_of_two() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let is_possible = wanted != 0 && wanted.is_multiple_of(align);
+    let there = if is_possible { d.device.reserve_at(Addr(wanted), len) } else { None };
+    let address = match there {
+        Some(address) => address,
+        None => d.device.reserve(len, align).map_err(|error| of_map(&error))?,
+    };
+    put_u64(out, address.0).inspect_err(|_| d.device.release_reservation(address))
+}
+
+pub(crate) fn free(d: &mut Driver, address: u64, len: usize) -> Outcome {
+    let context = d.usable()?;
+    order::settled(d, context)?;
+    let reserved = d.device.reservation(Addr(address));
+    let of_graph = d.memory.of_graphs.contains_key(&address);
+    if of_graph || reserved != Some((Addr(address), len as u64)) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if d.mappings.meets(address, len as u64) {
+        return Err(Status::INVALID_VALUE);
+    }
+    d.device.release_reservation(Addr(address));
+    Ok(())
+}
+
+pub(crate) fn create(d: &mut Driver, out: Ptr, len: usize, at: Ptr, flags: u64) -> Outcome {
+    d.usable()?;
+    let properties = checked(d, at)?;
+    let len = whole(len)?;
+    if flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (used, limit) = d.device.memory_use();
+    if len > limit.saturating_sub(used).saturating_sub(d.mappings.hidden()) {
+        return Err(Status::OUT_OF_MEMORY);
+    }
+    let handle = d.handle();
+    put_u64(out, handle)?;
+    let new = Physical { len, properties, references: 1, mapped: None, content: None };
+    d.mappings.physical.insert(handle, new);
+    Ok(())
+}
+
+pub(crate) fn release(d: &mut Driver, handle: u64) -> Outcome {
+    let physical = d.mappings.find_mut(handle)?;
+    physical.references = physical.references.checked_sub(1).ok_or(Status::INVALID_VALUE)?;
+    d.mappings.forget_unused(handle);
+    Ok(())
+}
+
+/// Returns the handle of the memory that is mapped around an address, with another reference.
+pub(crate) fn retain(d: &mut Driver, out: Ptr, address: u64) -> Outcome {
+    let (_, mapping) = d.mappings.around(address).ok_or(Status::INVALID_VALUE)?;
+    put_u64(out, mapping.handle)?;
+    d.mappings.find_mut(mapping.handle)?.references += 1;
+    Ok(())
+}
+
+pub(crate) fn properties(d: &mut Driver, out: Ptr, handle: u64) -> Outcome {
+    let properties = d.mappings.find_mut(handle)?.properties;
+    put(out, &properties)
+}
+
+pub(crate) fn map(
+    d: &mut Driver,
+    address: u64,
+    len: usize,
+    offset: usize,
+    handle: u64,
+    flags: u64,
+) -> Outcome {
+    d.usable()?;
+    let len = whole(len)?;
+    let reserved = d.device.reservation(Addr(address));
+    let is_reserved = reserved.is_some_and(|(start, all)| {
+        len <= all - (address - start.0) && !d.memory.of_graphs.contains_key(&start.0)
+    });
+    if flags != 0
+        || offset != 0
+        || !address.is_multiple_of(GRANULARITY)
+        || !is_reserved
+        || d.mappings.meets(address, len)
+    {
+        return Err(Status::INVALID_VALUE);
+    }
+    let physical = d.mappings.find_mut(handle)?;
+    if physical.len != len || physical.references == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if physical.mapped.is_some() {
+        return Err(d.unsupported("memory that is mapped twice"));
+    }
+    physical.mapped = Some(address);
+    d.mappings.mapped.insert(address, Mapping { len, handle, accessible: false });
+    Ok(())
+}
+
+pub(crate) fn unmap(d: &mut Driver, address: u64, len: usize) -> Outcome {
+    let context = d.usable()?;
+    order::settled(d, context)?;
+    for start in d.mappings.within(address, len as u64)? {
+        hide(d, start)?;
+        if let Some(mapping) = d.mappings.mapped.remove(&start) {
+            d.mappings.find_mut(mapping.handle)?.mapped = None;
+            d.mappings.forget_unused(mapping.handle);
+        }
+    }
+    Ok(())
+}
+
+/// Changes what devices can do with mappings.
+pub(crate) fn set_access(
+    d: &mut Driver,
+    address: u64,
+    len: usize,
+    list: Ptr,
+    count: usize,
+) -> Outcome {
+    use CUmemAccess_flags as F;
+    let context = d.usable()?;
+    let mappings = d.mappings.within(address, len as u64)?;
+    if count == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    for access in get_list::<CUmemAccessDesc>(list, count)? {
+        if access.location.r#type != CUmemLocationType::DEVICE as i32 {
+            return Err(d.unsupported("access of the host to mappings"));
+        }
+        d.device(access.location.id)?;
+        // All devices have one memory.
+        for &start in &mappings {
+            match F::of(access.flags)? {
+                F::READWRITE => show(d, context, start)?,
+                F::NONE => hide(d, start)?,
+                F::READ => return Err(d.unsupported("mappings that devices can only read")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes what devices can do with the memory around an address.
+pub(crate) fn access(d: &mut Driver, out: Ptr, location: Ptr, address: u64) -> Outcome {
+    let location = get::<CUmemLocation>(location)?;
+    d.device(location.id)?;
+    let (_, mapping) = d.mappings.around(address).ok_or(Status::INVALID_VALUE)?;
+    let flags =
+        if mapping.accessible { CUmemAccess_flags::READWRITE } else { CUmemAccess_flags::NONE };
+    put_u64(out, flags as u64)
+}
+
+/// Lets devices access a mapping.
+fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
+    let Some(mapping) = d.mappings.mapped.get(&start).copied().filter(|m| !m.accessible) else {
+        return Ok(());
+    };
+    let name = format!("mapped memory #{}", d.memory.count + 1);
+    let shown = d.device.allocate_at(&name, Addr(start), mapping.len);
+    shown.map_err(|error| of_map(&error))?;
+    d.memory.insert(start, mapping.len, context, AllocationKind::Mapped, 0);
+    if let Some(content) = d.mappings.find_mut(mapping.handle)?.content.take() {
+        d.device.write(Addr(start), &content).map_err(|error| of_context(&error))?;
+    }
+    if let Some(mapping) = d.mappings.mapped.get_mut(&start) {
+        mapping.accessible = true;
+    }
+    Ok(())
+}
+
+/// Hides a mapping from the devices. The content stays if the client can map it again.
+fn hide(d: &mut Driver, start: u64) -> Outcome {
+    let Some(mapping) = d.mappings.mapped.get(&start).copied().filter(|m| m.accessible) else {
+        return Ok(());
+    };
+    if d.mappings.find_mut(mapping.handle)?.references > 0 {
+        let mut content = vec![0; mapping.len as usize];
+        d.device.read(Addr(start), &mut content).map_err(|error| of_context(&error))?;
+        d.mappings.find_mut(mapping.handle)?.content = Some(content);
+    }
+    d.memory.remove(start);
+    d.device.free(Addr(start)).map_err(|error| of_map(&error))?;
+    if let Some(mapping) = d.mappings.mapped.get_mut(&start) {
+        mapping.accessible = false;
+    }
+    Ok(())
+}
