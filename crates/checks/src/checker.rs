@@ -10,7 +10,7 @@ use crate::init::Init;
 use crate::mbarriers::Mbarriers;
 use crate::probe::{EventSink, LaunchStart, Place, Probe, Role, Screen, Shape, WORDS};
 use crate::products::Products;
-use engine::{ScreenedAccess, ScreenedLaunch};
+use engine::{Exempt, ScreenedAccess, ScreenedLaunch, Verdict};
 use findings::{AccessRecord, Check, CheckSet, Finding, Findings, Kind, Location};
 use simt::machine::HangKind;
 use simt::observe::{
@@ -221,9 +221,15 @@ impl Screen for Checker {
         self.screening.as_ref().is_some_and(Screening::judges_accesses)
     }
 
-    fn access(&mut self, access: &ScreenedAccess<'_>) -> bool {
+    fn access(&mut self, access: &ScreenedAccess<'_>) -> Verdict {
         let undefined = self.init.as_mut().and_then(Init::defined).map(|defined| &defined.memory);
-        self.screening.as_mut().is_some_and(|screening| screening.access(access, undefined))
+        let judged = self.screening.as_mut().map(|screening| screening.access(access, undefined));
+        judged.unwrap_or(Verdict::Refused)
+    }
+
+    fn exempt(&mut self, access: &ScreenedAccess<'_>) -> Option<Exempt> {
+        let undefined = self.init.as_mut().and_then(Init::defined).map(|defined| &defined.memory);
+        self.screening.as_mut()?.exempt(access, undefined)
     }
 
     fn barrier(&mut self, cta: u64) {

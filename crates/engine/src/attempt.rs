@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use fast::{
-    AccessSink, Declined, Detail, Finished, ForkedSink, LaunchObserver, Level, Screen,
-    ScreenedAccess, ScreenedLaunch,
+    AccessSink, Declined, Detail, Exempt, Finished, ForkedSink, LaunchObserver, Level, Screen,
+    ScreenedAccess, ScreenedLaunch, Verdict,
 };
 use simt::memory::MemoryMap;
 use simt::observe::GroupId;
@@ -95,8 +95,12 @@ impl Screen for Bounds {
         false
     }
 
-    fn access(&mut self, _access: &ScreenedAccess<'_>) -> bool {
-        true
+    fn access(&mut self, _access: &ScreenedAccess<'_>) -> Verdict {
+        Verdict::Idle
+    }
+
+    fn exempt(&mut self, access: &ScreenedAccess<'_>) -> Option<Exempt> {
+        Some(Exempt::all(access))
     }
 
     fn barrier(&mut self, _cta: u64) {}

@@ -28,7 +28,8 @@ pub use cache::Cache;
 pub use counters::{Counters, PcSlots, PcTraffic};
 pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
 pub use fast::{
-    Declined, Level, RowPattern, Screen, ScreenedAccess, ScreenedAddresses, ScreenedLaunch, Threads,
+    Declined, Exempt, ExemptUntil, Level, RowPattern, Screen, ScreenedAccess, ScreenedAddresses,
+    ScreenedLaunch, Threads, Verdict, wide,
 };
 pub use jit::{Coverage, Refused};
 pub use launch::{EngineUsed, KeptLaunch, Launch, Outcome, launch, resume};

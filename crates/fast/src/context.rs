@@ -83,6 +83,18 @@ impl<'c> Context<'c> {
         start >= self.shared.own || self.variables.iter().any(inside)
     }
 
+    /// Returns the bytes of shared memory around some that lie in a variable, or that are not
+    /// guarded; `None` if those lie in several.
+    pub(crate) fn variable_around(&self, bytes: Range<u64>) -> Option<Range<u64>> {
+        let whole = 0..self.shared.bytes();
+        if self.variables.is_empty() {
+            return Some(whole);
+        }
+        let own = self.shared.own..whole.end;
+        let around = |all: &&Range<u64>| bytes.start >= all.start && bytes.end <= all.end;
+        self.variables.iter().chain([&own]).find(around).cloned()
+    }
+
     /// Estimates the host memory of so many resident CTAs.
     fn bytes(&self, ctas: usize) -> usize {
         let code = self.code;

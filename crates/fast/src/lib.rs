@@ -57,7 +57,8 @@ pub use decode::decline_reason;
 pub use detail::Detail;
 pub use products::{Level, wide};
 pub use screen::{
-    AccessScreen, REFUSED, RowPattern, Screen, ScreenedAccess, ScreenedAddresses, ScreenedLaunch,
+    AccessScreen, Exempt, ExemptUntil, REFUSED, RowPattern, Screen, ScreenedAccess,
+    ScreenedAddresses, ScreenedLaunch, Verdict,
 };
 pub use sync::BARRIERS;
 pub use tier::{

@@ -19,6 +19,7 @@ use crate::warp::Warp;
 use ir::mods::{Order, Scope};
 use simt::memory::{Addr, Space};
 use simt::observe::AccessKind;
+use std::ops::Range;
 
 /// The bits of an offset in a space with a window.
 const OFFSET: u64 = 0xffff_ffff;
@@ -111,6 +112,49 @@ impl ScreenedAddresses<'_> {
     }
 }
 
+/// What a screen says of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The exact engine has to run the launch.
+    Refused,
+    /// Nothing is suspicious.
+    Passed,
+    /// Nothing is suspicious, and the screen knows nothing more than before: [`Screen::exempt`] may
+    /// tell of other such accesses.
+    Idle,
+}
+
+/// How long accesses are exempt from judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExemptUntil {
+    /// Until a barrier of the CTA is complete, or the CTA ends.
+    Barrier,
+    /// Until the CTA ends.
+    CtaEnd,
+    /// Until the launch ends.
+    LaunchEnd,
+}
+
+/// Accesses that need no judgement: those of one kind, order and scope to these bytes, by any
+/// threads of the CTA, or of all CTAs if it is until the launch ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exempt {
+    /// The bytes. An access lies in them whole.
+    pub bytes: Range<u64>,
+    /// For how long.
+    pub until: ExemptUntil,
+}
+
+impl Exempt {
+    /// Returns that all accesses to a space, or to the 4 GiB around an address, are exempt.
+    #[must_use]
+    pub fn all(access: &ScreenedAccess<'_>) -> Self {
+        let lane = access.on.trailing_zeros() as usize % LANES;
+        let start = if access.space.window().is_some() { 0 } else { access.at.of(lane) & !OFFSET };
+        Self { bytes: start..start.saturating_add(OFFSET + 1), until: ExemptUntil::LaunchEnd }
+    }
+}
+
 /// Judges the accesses of a launch.
 pub trait Screen {
     /// Called before the first access of a launch. Returns `false` if the exact engine has to run
@@ -120,9 +164,12 @@ pub trait Screen {
     /// Returns whether accesses need be judged. Else [`Self::access`] may not be called.
     fn judges_accesses(&self) -> bool;
 
-    /// Called for each access in the canonical order, perhaps after it was made. Returns `false` if
-    /// the exact engine has to run the launch.
-    fn access(&mut self, access: &ScreenedAccess<'_>) -> bool;
+    /// Called for each access in the canonical order, perhaps after it was made, unless it is
+    /// exempt.
+    fn access(&mut self, access: &ScreenedAccess<'_>) -> Verdict;
+
+    /// Returns which accesses around an [idle](Verdict::Idle) one are as idle, and will be.
+    fn exempt(&mut self, access: &ScreenedAccess<'_>) -> Option<Exempt>;
 
     /// Called when all threads of a CTA have come to a barrier.
     fn barrier(&mut self, cta: u64);
@@ -159,8 +206,7 @@ impl<'s> AccessScreen<'s> {
         self.context.code
     }
 
-    /// Judges an access at addresses to which its offset is to be added. Returns `false` if the
-    /// exact engine has to run the launch.
+    /// Judges an access at addresses to which its offset is to be added.
     #[inline]
     pub fn judge(
         &mut self,
@@ -168,10 +214,55 @@ impl<'s> AccessScreen<'s> {
         (op, kind): (&Memory, AccessKind),
         on: u32,
         at: ScreenedAddresses<'_>,
-    ) -> bool {
+    ) -> Verdict {
+        let judged = self.resolved(
+            (first_thread, op, kind, on, at),
+            #[inline(always)]
+            |this, access, bytes| match this.is_in_variables(access, bytes) {
+                true => this.screen.access(access),
+                false => Verdict::Refused,
+            },
+        );
+        judged.unwrap_or(Verdict::Refused)
+    }
+
+    /// Returns which accesses around an [idle](Verdict::Idle) one need not be judged, by addresses
+    /// with the offset.
+    #[cold]
+    pub fn exempt(
+        &mut self,
+        first_thread: u32,
+        (op, kind): (&Memory, AccessKind),
+        on: u32,
+        at: ScreenedAddresses<'_>,
+    ) -> Option<Exempt> {
+        let lane = on.trailing_zeros() as usize % LANES;
+        let given = at.of(lane).wrapping_add_signed(op.offset);
+        self.resolved((first_thread, op, kind, on, at), |this, access, bytes| {
+            let Exempt { bytes: all, until } = this.screen.exempt(access)?;
+            let variable = match access.space {
+                Space::Shared => this.context.variable_around(bytes)?,
+                _ => all.clone(),
+            };
+            let (start, end) = (all.start.max(variable.start), all.end.min(variable.end));
+            // Back to addresses as they were given.
+            let moved = |at: u64| given.wrapping_add(at.wrapping_sub(access.at.of(lane)));
+            Some(Exempt { bytes: moved(start)..moved(end), until })
+        })?
+    }
+
+    /// Calls a function with an access whose space is known, and the least bytes around it; returns
+    /// `None` if lanes access several spaces.
+    #[inline(always)]
+    fn resolved<R>(
+        &mut self,
+        (first_thread, op, kind, on, at): Given<'_, '_>,
+        f: impl FnOnce(&mut Self, &ScreenedAccess<'_>, Range<u64>) -> R,
+    ) -> Option<R> {
         let size = op.lane_bytes(kind);
+        let cta = self.cta;
         let access = |space, at| ScreenedAccess {
-            cta: self.cta,
+            cta,
             first_thread,
             kind,
             order: op.order,
@@ -181,77 +272,72 @@ impl<'s> AccessScreen<'s> {
             on,
             at,
         };
+        let around =
+            |low: u64, span: u64| low..low.saturating_add(span).saturating_add(u64::from(size));
         match at {
             ScreenedAddresses::Line { first, stride } => {
                 let lane = i64::from(on.trailing_zeros() & 31);
                 let last = i64::from(31 - (on | 1).leading_zeros());
                 let first = first.wrapping_add_signed(op.offset);
                 let of = |lane: i64| first.wrapping_add_signed(stride.wrapping_mul(lane));
-                let Some(space) = space_of(op, [of(lane), of(last)].into_iter()) else {
-                    return false;
-                };
-                let mut low = of(lane);
-                if space.window().is_some() {
-                    low &= OFFSET;
-                }
+                let (low, high) = (of(lane), of(last));
+                let space = space_of(op, [low, high].into_iter())?;
+                let (low, span) = (within(space, low), high.wrapping_sub(low));
                 let first = low.wrapping_sub(stride.wrapping_mul(lane) as u64);
                 let at = ScreenedAddresses::Line { first, stride };
-                if space == Space::Shared && !self.is_in_variables(at, u64::from(size), on) {
-                    return false;
-                }
-                self.screen.access(&access(space, at))
+                Some(f(self, &access(space, at), around(low, span)))
             }
             ScreenedAddresses::Pattern { at, pattern } => {
                 let first = at.wrapping_add_signed(op.offset);
                 let of = |distance: i32| first.wrapping_add_signed(distance.into());
-                let (mut low, high) = (of(pattern.low), of(pattern.high));
-                let Some(space) = space_of(op, [low, high].into_iter()) else { return false };
-                if space.window().is_some() {
-                    low &= OFFSET;
-                }
+                let (low, high) = (of(pattern.low), of(pattern.high));
+                let space = space_of(op, [low, high].into_iter())?;
+                let (low, span) = (within(space, low), high.wrapping_sub(low));
                 let at = low.wrapping_sub(pattern.low as u64);
-                let end = low + high.wrapping_sub(of(pattern.low)) + u64::from(size);
                 let at = ScreenedAddresses::Pattern { at, pattern };
-                if space == Space::Shared
-                    && !self.context.variables.is_empty()
-                    && !self.context.is_in_variable(low, end)
-                    && !self.is_in_variables(at, u64::from(size), on)
-                {
-                    return false;
-                }
-                self.screen.access(&access(space, at))
+                Some(f(self, &access(space, at), around(low, span)))
             }
             ScreenedAddresses::Each(at) => {
                 let mut at = *at;
                 at.iter_mut().for_each(|at| *at = at.wrapping_add_signed(op.offset));
-                let Some(space) = space_of(op, lanes(on).map(|lane| at[lane])) else {
-                    return false;
-                };
-                if space.window().is_some() {
-                    at.iter_mut().for_each(|at| *at &= OFFSET);
+                let space = space_of(op, lanes(on).map(|lane| at[lane]))?;
+                at.iter_mut().for_each(|at| *at = within(space, *at));
+                // All lanes in a vector: those that are off count as the first one.
+                let first = at[on.trailing_zeros() as usize % LANES];
+                let (mut low, mut high) = (first, first);
+                for (lane, &at) in at.iter().enumerate() {
+                    let at = if on >> lane & 1 != 0 { at } else { first };
+                    (low, high) = (low.min(at), high.max(at));
                 }
                 let at = ScreenedAddresses::Each(&at);
-                if space == Space::Shared && !self.is_in_variables(at, u64::from(size), on) {
-                    return false;
-                }
-                self.screen.access(&access(space, at))
+                Some(f(self, &access(space, at), around(low, high.wrapping_sub(low))))
             }
         }
     }
 
-    /// Returns whether each lane's access to shared memory lies in a variable.
+    /// Returns whether each lane's access lies in a variable, if it is to shared memory. They are
+    /// within these bytes.
     #[inline]
-    fn is_in_variables(&self, at: ScreenedAddresses<'_>, size: u64, on: u32) -> bool {
+    fn is_in_variables(&self, access: &ScreenedAccess<'_>, bytes: Range<u64>) -> bool {
         let context = self.context;
-        if context.variables.is_empty() {
+        if access.space != Space::Shared || context.variables.is_empty() {
             return true;
         }
-        let all = lanes(on).map(|lane| at.of(lane));
-        let (low, high) = all.fold((u64::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
+        let (at, size) = (access.at, u64::from(access.size));
         // Mostly, all lie in the same one.
-        context.is_in_variable(low, high.saturating_add(size))
-            || lanes(on).all(|lane| context.is_in_variable(at.of(lane), at.of(lane) + size))
+        context.is_in_variable(bytes.start, bytes.end)
+            || lanes(access.on).all(|lane| context.is_in_variable(at.of(lane), at.of(lane) + size))
     }
+}
+
+/// An access as it is logged: the thread in lane 0, the operation, the active lanes, and addresses
+/// without the offset.
+type Given<'g, 'a> = (u32, &'g Memory, AccessKind, u32, ScreenedAddresses<'a>);
+
+/// Returns an address as a space counts it.
+#[inline]
+fn within(space: Space, at: u64) -> u64 {
+    if space.window().is_some() { at & OFFSET } else { at }
 }
 
 /// Returns the space of an access at these addresses, if it is the same for all.
@@ -295,10 +381,11 @@ impl Machine<'_> {
         on: u32,
     ) -> Result<(), Declined> {
         let at = warp.wide(op.addr).0;
-        let passes = self.screening().is_none_or(|mut it| {
-            it.judge(warp.first_thread, (op, kind), on, ScreenedAddresses::Each(&at))
+        let refused = self.screening().is_some_and(|mut it| {
+            let at = ScreenedAddresses::Each(&at);
+            it.judge(warp.first_thread, (op, kind), on, at) == Verdict::Refused
         });
-        if passes { Ok(()) } else { Err(REFUSED) }
+        if refused { Err(REFUSED) } else { Ok(()) }
     }
 
     /// Returns what judges accesses of the CTA whose turn it is, if anything does.

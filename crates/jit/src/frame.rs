@@ -3,7 +3,7 @@
 use crate::access_groups::GroupTables;
 use crate::counters::Counters;
 use crate::layout::LayoutCell;
-use crate::screen_log::LogChunk;
+use crate::screen_log::{ExemptCell, LogChunk};
 use crate::warp_context::{BarrierState, WarpContext};
 use fast::{StackCharges, StackEntry, Tally};
 use std::mem::{MaybeUninit, offset_of};
@@ -116,6 +116,8 @@ pub(crate) struct Frame {
     /// is no room for more.
     pub(crate) log: *mut LogChunk,
     pub(crate) log_end: *mut LogChunk,
+    /// Which accesses are exempt, by cell.
+    pub(crate) exempt: *mut ExemptCell,
     /// Judges the accesses in the log, and empties it.
     pub(crate) judge: extern "sysv64" fn(*mut Frame),
     /// Tells the screen of a barrier: `(frame, barrier, lanes that have arrived)`.
@@ -171,7 +173,7 @@ offsets! {
     STEP step; DRAIN drain; ON on; EXIT exit; TURN turn; STACK_END stack_end;
     BACK_EDGE_TAKEN back_edge_taken; LAYOUT_CELLS layout_cells; FIND find;
     BLOCK_COUNTERS block_counters; MORE_BLOCK_COUNTERS more_block_counters; COUNTERS counters;
-    NOTE note; LANE_ROOM lane_room; LOG log; LOG_END log_end; JUDGE judge;
+    NOTE note; LANE_ROOM lane_room; LOG log; LOG_END log_end; EXEMPT exempt; JUDGE judge;
     COMPLETED completed;
 }
 

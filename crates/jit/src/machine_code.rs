@@ -5,7 +5,7 @@ use crate::asm::{Encoded, Label};
 use crate::histograms::IssueCells;
 use crate::layout::LayoutSite;
 use crate::pool::PoolRow;
-use crate::screen_log::LogSite;
+use crate::screen_log::{ExemptSite, LogSite};
 use vector::{BlockCounts, Home};
 
 /// Machine code, with labels for its places.
@@ -54,6 +54,8 @@ pub(crate) struct Facts {
     pub(crate) access_groups: Vec<AccessGroup>,
     /// Places where screened launches log accesses.
     pub(crate) log_sites: Vec<LogSite>,
+    /// The accesses of each cell that tells which of them are exempt.
+    pub(crate) exempt_sites: Vec<ExemptSite>,
 }
 
 /// A point where warps stand between turns.

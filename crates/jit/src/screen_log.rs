@@ -1,6 +1,9 @@
 //! The log of accesses of screened launches. Code appends an entry before each access; the host
 //! judges them later, in their order, for a launch that is declined is taken back anyway.
+//!
+//! The host tells code which accesses need no entry: those to certain bytes, by place.
 
+use std::mem::offset_of;
 use vector::Scale;
 
 /// What entries consist of: a head, and for addresses that differ by lane, a row behind it.
@@ -30,6 +33,41 @@ pub(crate) struct LogSite {
     /// The step.
     pub(crate) step: u32,
     pub(crate) addresses: LogAddresses,
+    /// The number of the cell that tells which addresses are exempt.
+    pub(crate) cell: u32,
+}
+
+/// What code knows of accesses that need no entry: those whose address, without its offset, is less
+/// than `count` bytes above `low`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct ExemptCell {
+    pub(crate) low: u64,
+    pub(crate) count: u64,
+}
+
+impl ExemptCell {
+    pub(crate) const NONE: Self = Self { low: 0, count: 0 };
+    pub(crate) const SIZE: i64 = size_of::<Self>() as i64;
+    pub(crate) const LOW: i64 = offset_of!(Self, low) as i64;
+    pub(crate) const COUNT: i64 = offset_of!(Self, count) as i64;
+}
+
+/// The accesses for which code asks a cell once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExemptSite {
+    /// The least of their offsets.
+    pub(crate) first: i64,
+    /// The bytes from there to the end of what they access at one address.
+    pub(crate) span: u64,
+}
+
+impl ExemptSite {
+    /// Returns the cell where all accesses to bytes are exempt, if any are.
+    pub(crate) fn cell(self, start: u64, end: u64) -> Option<ExemptCell> {
+        let count = end.wrapping_sub(start).checked_sub(self.span.max(1) - 1)?;
+        Some(ExemptCell { low: start.wrapping_add_signed(self.first.wrapping_neg()), count })
+    }
 }
 
 /// How addresses are given.

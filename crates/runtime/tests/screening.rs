@@ -140,16 +140,16 @@ fn act(text: &mut String, act: Act) {
     }
 }
 
-/// A kernel of two buffers, of which one has undefined contents.
-fn kernel(acts: &[Act]) -> String {
+/// A kernel that does something so many times, with a buffer of which a part has no contents.
+fn kernel(acts: &[Act], times: u32) -> String {
     let mut text = format!(
         ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
-         .reg .b32 %t, %c, %all, %x, %v, %w, %u; .reg .b64 %a, %b, %out, %words;\n\
+         .reg .b32 %t, %c, %n, %all, %x, %v, %w, %u; .reg .b64 %a, %b, %out, %words;\n\
          .reg .pred %p, %q;\n\
          .shared .align 8 .b32 words[{WORDS}]; .local .align 4 .b32 frame[1];\n\
          ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; mov.u64 %words, words;\n\
          mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %v, %t;\n\
-         mad.lo.u32 %all, %c, 64, %t;\n"
+         mad.lo.u32 %all, %c, 64, %t; mov.u32 %n, 0;\nagain:\n"
     );
     let mut guarded = None;
     for (number, &one) in acts.iter().enumerate() {
@@ -168,6 +168,7 @@ fn kernel(acts: &[Act]) -> String {
             _ => {}
         }
     }
+    let _ = writeln!(text, "add.u32 %n, %n, 1; setp.lt.u32 %q, %n, {times};\n@%q bra again;");
     // What was computed decides something.
     text.push_str("setp.eq.u32 %q, %v, 77;\n@%q st.global.u32 [%out], %v;\nret;\n}\n");
     text
@@ -250,9 +251,11 @@ fn compare(kernels: u32, seed: u64, each: bool) -> Tally {
     let tally = std::cell::Cell::new(Tally::default());
     let shapes = prop::sample::select(vec![(1, 32), (1, 64), (2, 64), (2, 32), (1, 40), (3, 16)]);
     let checks = prop::sample::select(vec!["all", "race", "init", "sync", "race,init"]);
-    let outcome =
-        TestRunner::new(config).run(&(acts(), shapes, checks), |(acts, shape, checks)| {
-            let text = kernel(&acts);
+    let times = prop::sample::select(vec![1, 1, 3]);
+    let outcome = TestRunner::new(config).run(
+        &(acts(), times, shapes, checks),
+        |(acts, times, shape, checks)| {
+            let text = kernel(&acts, times);
             let mut now = tally.get();
             now.kernels += 1;
             let all = run(&text, checks, EXACT, shape);
@@ -272,7 +275,8 @@ fn compare(kernels: u32, seed: u64, each: bool) -> Tally {
             now.found += u32::from(!all.0.is_empty());
             tally.set(now);
             Ok(())
-        });
+        },
+    );
     outcome.unwrap_or_else(|error| panic!("{error}"));
     tally.get()
 }
@@ -290,7 +294,7 @@ fn screened_launches_have_the_findings_of_all_events() {
 fn barriers_do_not_order_threads_that_have_ended() {
     let store = Act::Store { shared: true, index: 4, bytes: 2 };
     let load = Act::Load { shared: true, index: 6, bytes: 2 };
-    let text = kernel(&[store, Act::Exit(4), Act::Barrier, load]);
+    let text = kernel(&[store, Act::Exit(4), Act::Barrier, load], 1);
     let all = run(&text, "race", EXACT, (1, 64));
     for runner in SCREENED {
         assert_eq!(all.0, run(&text, "race", runner, (1, 64)).0, "{runner:?}");
@@ -306,7 +310,7 @@ fn logs_longer_than_their_room_are_judged_to_their_end() {
     let load = Act::Load { shared: true, index: 5, bytes: 2 };
     for (fine, between) in [(false, Act::Fence), (true, Act::Barrier)] {
         let acts: Vec<Act> = std::iter::repeat_n(store, 700).chain([between, load]).collect();
-        let text = kernel(&acts);
+        let text = kernel(&acts, 1);
         let all = run(&text, "race", EXACT, (1, 64));
         assert_eq!(all.0.is_empty(), fine, "{:?}", all.0);
         for runner in SCREENED {
@@ -322,13 +326,13 @@ fn blocks_do_not_see_what_ended_ones_wrote() {
     let store = Act::Store { shared: true, index: 4, bytes: 2 };
     let load = Act::Load { shared: true, index: 4, bytes: 2 };
     // The first block alone stores.
-    let text = kernel(&[Act::Some(3), store, Act::Barrier, load]);
+    let text = kernel(&[Act::Some(3), store, Act::Barrier, load], 1);
     let all = run(&text, "init", EXACT, (40, 32));
     assert!(!all.0.is_empty());
     for runner in SCREENED {
         assert_eq!(run(&text, "init", runner, (40, 32)).0, all.0, "{runner:?}");
     }
-    let text = kernel(&[store, Act::Barrier, load]);
+    let text = kernel(&[store, Act::Barrier, load], 1);
     for runner in SCREENED {
         assert!(run(&text, "race,init", runner, (40, 32)).2, "{runner:?}");
     }
@@ -354,7 +358,7 @@ fn blocks_meet_in_words_as_the_rules_say() {
         (&[store(0), Act::Barrier, store(0), load(0)], true),
     ];
     for (acts, fine) in cases {
-        let text = kernel(acts);
+        let text = kernel(acts, 1);
         let all = run(&text, "race", EXACT, (2, 64));
         assert_eq!(all.0.is_empty(), fine, "{acts:?}: {:?}", all.0);
         for runner in SCREENED {
@@ -382,6 +386,69 @@ fn accesses_between_shared_variables_are_refused() {
             for runner in SCREENED {
                 let one = run(&text(at), checks, runner, (1, 64));
                 assert_eq!(one.2, fine, "{checks}, {at}, {runner:?}");
+            }
+        }
+    }
+}
+
+/// A loop of accesses to shared memory at an address that `%i` counts, and what else is done in it.
+fn loop_of(access: &str, at: &str, times: u32, more: &str) -> String {
+    format!(
+        ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+         .reg .b32 %t, %v, %i, %j, %x; .reg .b64 %a, %b; .reg .pred %p, %q;\n\
+         .shared .align 8 .b32 first[64], second[64];\n\
+         mov.u32 %t, %tid.x; mov.u32 %v, %t; mov.u32 %i, 0; mov.u64 %b, first;\nagain:\n\
+         {at} mul.wide.u32 %a, %x, 4; add.u64 %a, %a, %b;\n{access}\n{more}\n\
+         add.u32 %i, %i, 1; setp.lt.u32 %q, %i, {times};\n@%q bra again;\nret;\n}}\n"
+    )
+}
+
+/// One address for all lanes, contiguous ones, and others.
+const LOOP_ADDRESSES: [&str; 3] =
+    ["mov.u32 %x, %i;", "add.u32 %x, %t, %i;", "xor.b32 %x, %t, 1; add.u32 %x, %x, %i;"];
+
+/// Accesses go from one variable's beginning to its end, and beyond.
+#[test]
+fn exempt_accesses_end_with_their_variable() {
+    for (number, at) in LOOP_ADDRESSES.into_iter().enumerate() {
+        for access in ["st.shared.u32 [%a], %v;", "ld.shared.u32 %v, [%a];"] {
+            let last = if number == 0 { 64 } else { 33 };
+            for (times, fine) in [(last, true), (last + 1, false)] {
+                for runner in SCREENED {
+                    let text = loop_of(access, at, times, "bar.sync 0;");
+                    let one = run(&text, "memory", runner, (1, 32));
+                    assert_eq!(one.2, fine, "{access} {at} {times} {runner:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Many threads read words again and again, and in the second of three phases a thread writes one
+/// of them.
+#[test]
+fn exempt_reads_are_judged_again_after_a_barrier() {
+    let reads = [
+        "mov.u32 %x, 3;",
+        "shr.u32 %x, %t, 1; and.b32 %x, %x, 7;",
+        "and.b32 %x, %t, 3; add.u32 %x, %x, 1;",
+    ];
+    for at in reads {
+        for (writes, fine) in [(7, true), (1, false)] {
+            // So many reads that the log is judged in each phase.
+            let more = format!(
+                "mov.u32 %j, 0;\nread:\nld.shared.u32 %v, [%a]; add.u32 %j, %j, 1;\n\
+                 setp.lt.u32 %p, %j, 200;\n@%p bra read;\n\
+                 setp.eq.u32 %p, %i, {writes}; @!%p bra done;\n\
+                 setp.eq.u32 %p, %t, 9; @!%p bra done;\nst.shared.u32 [%a], %t;\n\
+                 done: bar.sync 0;"
+            );
+            let text = loop_of("", at, 3, &more);
+            let all = run(&text, "race", EXACT, (1, 64));
+            assert_eq!(all.0.is_empty(), fine, "{:?}", all.0);
+            for runner in SCREENED {
+                let one = run(&text, "race", runner, (1, 64));
+                assert_eq!((one.0, one.2), (all.0.clone(), fine), "{at} {runner:?}");
             }
         }
     }

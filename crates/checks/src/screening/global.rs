@@ -1,5 +1,7 @@
 //! The lines of global memory.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use vm::UndefinedMemory;
 
@@ -17,12 +19,17 @@ const MOST_LINES: usize = 1 << 21;
 /// Pages that were accessed lately, by the low bits of their numbers.
 const RECENT: usize = 64;
 
+/// Most pages on either side that [`Pages::common_around`] looks at.
+const MOST_AROUND: u64 = 64;
+
 /// The lines of a page.
 struct Page {
     number: u64,
     lines: Box<[Line]>,
     /// Whether it had undefined bytes when the launch began.
     undefined: bool,
+    /// Whether all of its words are known to be ones that several blocks read, and none writes.
+    common: bool,
 }
 
 /// Most lines that are kept for the next launch: 64 MiB.
@@ -107,9 +114,40 @@ impl Pages {
             }
             None => vec![Line::new(line); 1 << bits].into(),
         };
-        self.pages.push(Page { number, lines, undefined });
+        self.pages.push(Page { number, lines, undefined, common: false });
         self.numbers.insert(number, next);
         Some(next)
+    }
+
+    /// Returns the words around one that several blocks read, and none writes.
+    pub(super) fn common_around(&mut self, at: u64, word: u32) -> Range<u64> {
+        let bits = line_bits(word);
+        let line = at / WORDS as u64;
+        let page = line >> bits;
+        if !self.is_common(page) {
+            return super::line::run_around(at, |line| {
+                let page = self.numbers.get(&(line >> bits)).and_then(|&at| self.pages.get(at));
+                let line =
+                    page.and_then(|page| page.lines.get((line & ((1 << bits) - 1)) as usize));
+                line.map_or(0, Line::common)
+            });
+        }
+        let before = (1..=MOST_AROUND)
+            .take_while(|&by| page.checked_sub(by).is_some_and(|page| self.is_common(page)));
+        let start = page - before.count() as u64;
+        let after = (1..=MOST_AROUND).take_while(|by| self.is_common(page + by));
+        let end = page + 1 + after.count() as u64;
+        let first = |page: u64| (page << bits) * WORDS as u64;
+        first(start)..first(end)
+    }
+
+    /// Returns whether several blocks read each word of a page, and none writes it.
+    fn is_common(&mut self, number: u64) -> bool {
+        let page = self.numbers.get(&number).and_then(|&index| self.pages.get_mut(index));
+        let Some(page) = page else { return false };
+        // They stay so, or the launch is refused.
+        page.common |= page.lines.iter().all(|line| line.common() == u32::MAX);
+        page.common
     }
 
     /// Makes the words defined that the launch has written.

@@ -1,13 +1,45 @@
 //! The accesses to 32 words that follow each other, as bits: one step judges all words of a line
 //! that a warp accesses.
 
+use engine::Verdict;
 use simt::WarpMask;
 use simt::observe::AccessKind;
+use std::ops::Range;
 
 use super::stamp::{Stamp, THREAD_BITS, Word};
 
 /// Words of a line.
 pub(super) const WORDS: usize = 32;
+
+/// Most lines on either side that [`run_around`] looks at.
+const MOST_LINES: u64 = 64;
+
+/// Returns the words around one that have a property, by the words of each line that have it.
+pub(super) fn run_around(word: u64, mut having: impl FnMut(u64) -> u32) -> Range<u64> {
+    let (line, bit) = (word / WORDS as u64, (word % WORDS as u64) as u32);
+    let words = having(line);
+    let (before, after) = (words << (31 - bit), words >> bit);
+    let (mut start, mut end) = (word + 1, word);
+    let mut left = before.leading_ones();
+    start -= u64::from(left);
+    for line in (line.saturating_sub(MOST_LINES)..line).rev() {
+        if start % WORDS as u64 != 0 || left == 0 {
+            break;
+        }
+        left = having(line).leading_ones();
+        start -= u64::from(left);
+    }
+    let mut right = after.trailing_ones();
+    end += u64::from(right);
+    for line in line + 1..line + 1 + MOST_LINES {
+        if end % WORDS as u64 != 0 || right == 0 {
+            break;
+        }
+        right = having(line).trailing_ones();
+        end += u64::from(right);
+    }
+    start.min(end)..end
+}
 
 /// The bits of a thread's number.
 const THREADS: u32 = (1 << THREAD_BITS) - 1;
@@ -21,6 +53,9 @@ pub(super) struct Touch<'a> {
     pub(super) threads: Threads<'a>,
 }
 
+/// The words of a pattern, with the words of a line before them and of one after them.
+pub(super) const LANES: usize = 4 * WORDS;
+
 /// The threads that access words.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Threads<'a> {
@@ -29,7 +64,7 @@ pub(super) enum Threads<'a> {
     /// By word.
     Each(&'a [u16; WORDS]),
     /// By word from the number `from` on, the number of the lane after the first.
-    Lanes { lanes: &'a [u8; 2 * WORDS], from: i32, first: u32 },
+    Lanes { lanes: &'a [u8; LANES], from: u32, first: u32 },
 }
 
 impl Threads<'_> {
@@ -38,11 +73,35 @@ impl Threads<'_> {
             Self::Adjacent(first) => first.wrapping_add(word as u32),
             Self::Each(threads) => threads[word].into(),
             Self::Lanes { lanes, from, first } => {
-                let lane = lanes.get((word as i32 + from) as usize).copied();
-                first + u32::from(lane.unwrap_or(0))
+                first + u32::from(lanes.get(word + from as usize).copied().unwrap_or(0))
             }
         }
     }
+
+    /// Returns those of all words.
+    #[inline]
+    fn all(self) -> [u16; WORDS] {
+        match self {
+            Self::Adjacent(first) => {
+                std::array::from_fn(|word| (first as u16).wrapping_add(word as u16))
+            }
+            Self::Each(threads) => *threads,
+            Self::Lanes { lanes, from, first } => {
+                let lanes = lanes.get(from as usize..).and_then(|rest| rest.first_chunk::<WORDS>());
+                lanes.map_or([0; WORDS], |lanes| lanes.map(|lane| first as u16 + u16::from(lane)))
+            }
+        }
+    }
+}
+
+/// Returns all bits by word for some words, and none for others.
+#[inline]
+fn spread(words: u32) -> [u16; WORDS] {
+    // Half by half: the vectors that every host has compare 16 bits.
+    std::array::from_fn(|word| {
+        let half = (words >> (word / 16 * 16)) as u16;
+        0u16.wrapping_sub(u16::from(half & 1 << (word % 16) != 0))
+    })
 }
 
 /// Words by what happened to them.
@@ -130,7 +189,8 @@ impl Line {
     }
 
     /// Words that several blocks read, and none writes.
-    fn common(&self) -> u32 {
+    #[inline]
+    pub(super) fn common(&self) -> u32 {
         self.alike & !self.unlike
     }
 
@@ -144,32 +204,43 @@ impl Line {
         self.unlike & !self.alike
     }
 
-    /// Records an access; returns whether nothing is suspicious.
+    /// Words that several threads have read in a phase of the only block that accesses them.
+    pub(super) fn several_in(&self, phase: u32) -> u32 {
+        if self.phase == phase { self.several } else { 0 }
+    }
+
+    /// Words with contents, unless all that is known is from before a phase.
+    pub(super) fn defined_since(&self, phase: u32) -> u32 {
+        if self.phase >= phase { self.defined } else { 0 }
+    }
+
+    /// Records an access.
     #[inline]
     pub(super) fn access(
         &mut self,
         kind: AccessKind,
         (block, phase): (u32, u32),
         touch: &Touch<'_>,
-    ) -> bool {
+    ) -> Verdict {
         if kind == AccessKind::Load && touch.words & !self.common() == 0 {
-            return true;
+            return Verdict::Idle;
         }
         if (self.block, self.phase) != (block, phase) {
             self.begin(kind, (block, phase), touch);
+        } else if kind == AccessKind::Load && touch.words & !(self.common() | self.several) == 0 {
+            return Verdict::Idle;
         }
-        match kind {
+        let fine = match kind {
             AccessKind::Load => self.read(touch),
             AccessKind::Store => self.write(touch),
             AccessKind::Atomic => self.change(touch),
-        }
+        };
+        if fine { Verdict::Passed } else { Verdict::Refused }
     }
 
+    /// Records a read; returns whether nothing is suspicious.
     fn read(&mut self, touch: &Touch<'_>) -> bool {
         let mut words = touch.words & !(self.common() | self.several);
-        if words == 0 {
-            return true;
-        }
         let others = words & (self.now.changed | self.unlike);
         if others != 0 {
             let fine =
@@ -232,7 +303,14 @@ impl Line {
 
     /// Whether the same threads have accessed words in this phase.
     fn is_of(&self, words: u32, touch: &Touch<'_>) -> bool {
-        self.of_others(words, touch) == 0
+        if let Threads::Adjacent(other) = touch.threads
+            && self.first != APART
+        {
+            return self.first == other;
+        }
+        let (last, threads, among) = (self.threads().all(), touch.threads.all(), spread(words));
+        let differ = |word: usize| (last[word] ^ threads[word]) & among[word];
+        (0..WORDS).fold(0, |all, word| all | differ(word)) == 0
     }
 
     /// The words that other threads have accessed.
@@ -242,8 +320,8 @@ impl Line {
         {
             return if self.first == other { 0 } else { words };
         }
-        let last = self.threads();
-        let other = |&word: &usize| last.of(word) != touch.threads.of(word);
+        let (last, threads) = (self.threads().all(), touch.threads.all());
+        let other = |&word: &usize| last[word] != threads[word];
         WarpMask::from_bits(words.into()).into_iter().filter(other).map(|word| 1 << word).sum()
     }
 
@@ -269,13 +347,12 @@ impl Line {
         }
         let apart = self.apart.get_or_insert_default();
         if self.first != APART {
-            for (word, thread) in apart.threads.iter_mut().enumerate() {
-                *thread = self.first.wrapping_add(word as u32) as u16;
-            }
+            apart.threads = Threads::Adjacent(self.first).all();
             self.first = APART;
         }
-        for word in WarpMask::from_bits(words.into()) {
-            apart.threads[word] = touch.threads.of(word) as u16;
+        let (threads, among) = (touch.threads.all(), spread(words));
+        for (word, last) in apart.threads.iter_mut().enumerate() {
+            *last = *last & !among[word] | threads[word] & among[word];
         }
     }
 

@@ -15,15 +15,16 @@ mod line;
 mod stamp;
 mod touches;
 
-use engine::{ScreenedAccess, ScreenedLaunch};
+use engine::{Exempt, ExemptUntil, ScreenedAccess, ScreenedLaunch, Verdict};
 use findings::{Check, CheckSet};
 use rustc_hash::FxHashMap;
 use simt::WarpMask;
 use simt::observe::{AccessKind, Order, Scope, Space};
+use std::ops::Range;
 use vm::UndefinedMemory;
 
 use self::global::Pages;
-use self::line::{Line, Touch, WORDS};
+use self::line::{Line, Touch, WORDS, run_around};
 use self::stamp::{MOST_PHASES, SEVERAL, THREAD_BITS};
 use self::touches::{WordPattern, touches};
 
@@ -61,17 +62,27 @@ impl Rules {
         now: (u32, u32),
         touch: &Touch<'_>,
         is_defined: impl FnOnce(u32) -> bool,
-    ) -> bool {
+    ) -> Verdict {
         let unknown = touch.words & !line.defined;
         if unknown != 0 && kind != AccessKind::Store && !is_defined(unknown) {
-            return false;
+            return Verdict::Refused;
         }
         line.defined |= unknown;
         if kind != AccessKind::Load {
             line.stored |= touch.words;
         }
-        !self.race || line.access(kind, now, touch)
+        match self.race {
+            true => line.access(kind, now, touch),
+            false if unknown == 0 => Verdict::Idle,
+            false => Verdict::Passed,
+        }
     }
+}
+
+/// The lowest address of an access.
+fn lowest(access: &ScreenedAccess<'_>) -> u64 {
+    let lanes = WarpMask::from_bits(access.on.into()).into_iter();
+    lanes.map(|lane| access.at.of(lane)).min().unwrap_or(0)
 }
 
 /// Judges the accesses of launches.
@@ -136,59 +147,108 @@ impl Screening {
         &mut self,
         access: &ScreenedAccess<'_>,
         undefined: Option<&UndefinedMemory>,
-    ) -> bool {
+    ) -> Verdict {
         let &ScreenedAccess { kind, order, space, .. } = access;
         if !self.judges_accesses() {
-            return true;
+            return Verdict::Idle;
         }
-        let followed = !self.rules.race || kind == AccessKind::Atomic || order == Order::Weak;
-        followed
-            && match space {
-                Space::Global => self.global(access, undefined),
-                Space::Shared => self.shared(access),
-                Space::Local => self.local(access),
-                _ => kind == AccessKind::Load,
-            }
+        if self.rules.race && kind != AccessKind::Atomic && order != Order::Weak {
+            return Verdict::Refused;
+        }
+        match space {
+            Space::Global => self.global(access, undefined),
+            Space::Shared => self.shared(access),
+            Space::Local if self.rules.init && self.local(access) => Verdict::Passed,
+            Space::Local if !self.rules.init && kind != AccessKind::Atomic => Verdict::Idle,
+            Space::Local => Verdict::Refused,
+            _ if kind == AccessKind::Load => Verdict::Idle,
+            _ => Verdict::Refused,
+        }
     }
 
-    fn global(&mut self, access: &ScreenedAccess<'_>, undefined: Option<&UndefinedMemory>) -> bool {
+    fn global(
+        &mut self,
+        access: &ScreenedAccess<'_>,
+        undefined: Option<&UndefinedMemory>,
+    ) -> Verdict {
         let &ScreenedAccess { cta, kind, scope, .. } = access;
         let (rules, bits) = (self.rules, self.word);
         if rules.race && kind == AccessKind::Atomic && scope == Scope::Cta {
-            return false;
+            return Verdict::Refused;
         }
-        let Some(phase) = self.block(cta).map(|block| block.phase) else { return false };
+        let Some(phase) = self.block(cta).map(|block| block.phase) else {
+            return Verdict::Refused;
+        };
         let pages = &mut self.pages;
         touches(access, bits, &mut self.patterns, |number, touch| {
-            let Some(line) = pages.line(number, bits, undefined) else { return false };
+            let Some(line) = pages.line(number, bits, undefined) else { return Verdict::Refused };
             rules.judge(line, kind, (cta as u32, phase), touch, |words| {
                 global::is_defined(number, bits, words, undefined)
             })
         })
     }
 
-    fn shared(&mut self, access: &ScreenedAccess<'_>) -> bool {
+    fn shared(&mut self, access: &ScreenedAccess<'_>) -> Verdict {
         let (kind, bits, rules) = (access.kind, self.word, self.rules);
         let defined = if rules.init { 0 } else { u32::MAX };
         let mut patterns = std::mem::take(&mut self.patterns);
-        let Some(block) = self.block(access.cta) else { return false };
+        let Some(block) = self.block(access.cta) else { return Verdict::Refused };
         let now = (0, block.phase);
-        let fine = touches(access, bits, &mut patterns, |number, touch| {
+        let verdict = touches(access, bits, &mut patterns, |number, touch| {
             let line = usize::try_from(number).ok().and_then(|line| block.shared.get_mut(line));
-            let Some(line) = line else { return false };
+            let Some(line) = line else { return Verdict::Refused };
             line.begin_at(block.first_phase, defined);
             rules.judge(line, kind, now, touch, |_| false)
         });
         self.patterns = patterns;
-        fine
+        verdict
     }
 
+    /// Returns which accesses around an idle one are as idle, and will be.
+    pub(crate) fn exempt(
+        &mut self,
+        access: &ScreenedAccess<'_>,
+        undefined: Option<&UndefinedMemory>,
+    ) -> Option<Exempt> {
+        let Rules { race, init } = self.rules;
+        match access.space {
+            Space::Global | Space::Shared if race && access.kind != AccessKind::Load => None,
+            Space::Global if race => {
+                let common = self.pages.common_around(lowest(access) >> self.word, self.word);
+                Some(self.exempt_words(common, ExemptUntil::LaunchEnd))
+            }
+            Space::Global if init && undefined.is_some_and(|memory| !memory.is_empty()) => {
+                let at = lowest(access);
+                let bytes = undefined?.defined_around(at..at + u64::from(access.size))?;
+                Some(Exempt { bytes, until: ExemptUntil::LaunchEnd })
+            }
+            Space::Shared if race || init => {
+                let (at, block) = (lowest(access) >> self.word, self.block(access.cta)?);
+                let (first, phase) = (block.first_phase, block.phase);
+                let having = |line: u64| {
+                    let line = block.shared.get(line as usize);
+                    line.map_or(0, |line| match race {
+                        true => line.several_in(phase),
+                        false => line.defined_since(first),
+                    })
+                };
+                let until = if race { ExemptUntil::Barrier } else { ExemptUntil::CtaEnd };
+                let words = run_around(at, having);
+                Some(self.exempt_words(words, until))
+            }
+            Space::Local if init => None,
+            _ => Some(Exempt::all(access)),
+        }
+    }
+
+    fn exempt_words(&self, words: Range<u64>, until: ExemptUntil) -> Exempt {
+        Exempt { bytes: words.start << self.word..words.end << self.word, until }
+    }
+
+    /// Judges an access to local memory where values have to be written before they are read.
     fn local(&mut self, access: &ScreenedAccess<'_>) -> bool {
         let &ScreenedAccess { cta, first_thread, kind, size, .. } = access;
-        let (init, bytes) = (self.rules.init, self.launch.local_bytes);
-        if !init {
-            return kind != AccessKind::Atomic;
-        }
+        let bytes = self.launch.local_bytes;
         let Some(block) = self.block(cta) else { return false };
         for lane in WarpMask::from_bits(access.on.into()) {
             let from = access.at.of(lane) as usize;

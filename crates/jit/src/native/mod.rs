@@ -12,6 +12,7 @@
 mod calls;
 #[cfg(test)]
 pub(crate) mod execute;
+mod exempt;
 mod judge;
 mod patterns;
 mod runner;

@@ -6,7 +6,7 @@ use vm::WARP_SIZE;
 const LANES: usize = WARP_SIZE as usize;
 
 /// Most patterns of a site.
-const MOST: usize = 4;
+const MOST: usize = 8;
 
 /// Rows of a site that had none of its patterns before it gets no more.
 const MOST_MISSES: u32 = 256;
@@ -40,13 +40,16 @@ impl Patterns {
         let site = &mut self.sites[site];
         let first = at[on.trailing_zeros() as usize % LANES];
         let of = |(lanes, pattern): &(u32, RowPattern)| {
+            if *lanes != on {
+                return false;
+            }
             let mut differ = 0;
             for (lane, (&at, &distance)) in at.iter().zip(&pattern.distances).enumerate() {
                 let distance = i64::from(distance) as u64;
                 let is_on = 0u64.wrapping_sub(u64::from(on >> lane & 1));
                 differ |= (at.wrapping_sub(first) ^ distance) & is_on;
             }
-            *lanes == on && differ == 0
+            differ == 0
         };
         let mut found = site.known.iter().position(of);
         if found.is_none() {
@@ -54,7 +57,9 @@ impl Patterns {
         }
         let index = found?;
         // The last one comes first.
-        site.known.swap(0, index);
+        if index > 0 {
+            site.known.swap(0, index);
+        }
         Some((first, &site.known[0].1))
     }
 }

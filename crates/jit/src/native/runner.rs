@@ -57,7 +57,7 @@ impl<'c> CompiledWorker<'c> {
             resident: Vec::new(),
             spare: Vec::new(),
             worker_counters,
-            log: kernel.code().screened.map(|_| Box::new(Log::new())),
+            log: kernel.code().screened.map(|_| Box::new(Log::new(&code.facts))),
             cta: u64::MAX,
             cta_windows: Vec::new(),
             until_commit: vec![false; code.facts.region_steps.len()].into(),
@@ -104,7 +104,7 @@ impl<'c> CompiledWorker<'c> {
         frame.layout_cells = self.layouts.table();
         frame.counters = self.worker_counters.as_mut().map_or(Counters::NONE, |c| c.counters());
         if let Some(log) = &mut self.log {
-            log.begin(frame);
+            log.begin(frame, visit.slot(), visit.cta());
         }
         frame.started = 0;
         frame.warps = contexts.warps.as_mut_ptr();
@@ -261,6 +261,7 @@ fn frame(code: &Code) -> Frame {
         turn,
         log: ptr::null_mut(),
         log_end: ptr::null_mut(),
+        exempt: ptr::null_mut(),
         judge,
         completed,
         block_counters: [0; BLOCK_COUNTERS],

@@ -210,6 +210,10 @@ pub(super) trait Accesses {
         part: i64,
     ) -> Option<Places>;
 
+    /// Returns a register that is 0 if accesses at rows of addresses are exempt from being logged,
+    /// by the cell with this offset; `None` without a pattern.
+    fn is_judged(&mut self, access: &Access, args: &[Value], cell: i64) -> Option<VReg>;
+
     /// Loads a vector that has just been written word by word.
     fn load_written(&mut self, from: Mem) -> VReg;
 }

@@ -29,7 +29,7 @@ use crate::histograms::IssueCells;
 use crate::layout::LayoutSite;
 use crate::machine_code::{Entries, Facts, KeptAt, MachineCode, ResumePoint};
 use crate::pool::Pool;
-use crate::screen_log::LogSite;
+use crate::screen_log::{ExemptSite, LogSite};
 use crate::vcode::{Block, Compiler, Function, Mem, Resume, VReg, View};
 use avx2::{Avx2, Waiting};
 use avx512::Avx512;
@@ -39,6 +39,7 @@ use iced_x86::Code as Op;
 use ir::mods::Space;
 use level::{Codes, Patterns};
 use rustc_hash::{FxHashMap, FxHashSet};
+use screened::{ExemptGroup, ExemptLoads};
 use smallvec::SmallVec;
 pub(crate) use stubs::Shared;
 use turns::{Kept, Point};
@@ -81,8 +82,9 @@ pub(crate) struct Selected {
     /// What launches in detail count by place, and accesses that they count together.
     issue_cells: Vec<IssueCells>,
     access_groups: Vec<AccessGroup>,
-    /// Places where screened launches log accesses.
+    /// Places where screened launches log accesses, and which of these are exempt together.
     log_sites: Vec<LogSite>,
+    exempt_sites: Vec<ExemptSite>,
     /// Points where warps stand between turns.
     points: Vec<Point>,
     /// Blocks of the kernel's steps.
@@ -172,6 +174,10 @@ struct Selector<'c> {
     issue_cells: Vec<IssueCells>,
     access_groups: Vec<AccessGroup>,
     log_sites: Vec<LogSite>,
+    exempt_sites: Vec<ExemptSite>,
+    /// Loads of which is known since the beginning of the block, or of the turn, whether they are
+    /// exempt.
+    exempt_loads: FxHashMap<ExemptLoads, ExemptGroup>,
     /// Steps in the current block whose accesses are counted with those of other ones.
     grouped: FxHashSet<u32>,
     /// The lanes of masks in general registers, for counts of accesses in the current block.
@@ -229,6 +235,8 @@ pub(crate) fn select(
         issue_cells: Vec::new(),
         access_groups: Vec::new(),
         log_sites: Vec::new(),
+        exempt_sites: Vec::new(),
+        exempt_loads: FxHashMap::default(),
         grouped: FxHashSet::default(),
         lane_bits: FxHashMap::default(),
         located: FxHashMap::default(),
@@ -250,6 +258,7 @@ pub(crate) fn select(
         issue_cells: selector.issue_cells,
         access_groups: selector.access_groups,
         log_sites: selector.log_sites,
+        exempt_sites: selector.exempt_sites,
         points: selector.points,
         block_of: selector.block_of,
     })
@@ -299,6 +308,7 @@ pub(crate) fn compile(
             issue_cells: selected.issue_cells,
             access_groups: selected.access_groups,
             log_sites: selected.log_sites,
+            exempt_sites: selected.exempt_sites,
         },
     })
 }
@@ -430,6 +440,7 @@ impl Selector<'_> {
             self.lane_bits.clear();
             self.grouped.clear();
             self.located.clear();
+            self.exempt_loads.clear();
             self.begin_block(block);
             if block == entry {
                 self.launched(source.block(block).params[0]);
@@ -543,10 +554,12 @@ impl Selector<'_> {
             V::FirstLane => self.first_lane(args, result),
             V::Barrier(barrier) => {
                 self.located.clear();
+                self.exempt_loads.clear();
                 self.barrier(barrier, args, result);
             }
             V::BackEdge(standing) => {
                 self.located.clear();
+                self.exempt_loads.clear();
                 self.back_edge(standing, args);
             }
             V::Exit => self.exit(args[0]),

@@ -277,6 +277,26 @@ impl UndefinedMemory {
                 && !(at / PAGE..end.div_ceil(PAGE)).any(undefined)
     }
 
+    /// Returns bytes around some that are all defined, as these are.
+    #[must_use]
+    pub fn defined_around(&self, bytes: Range<u64>) -> Option<Range<u64>> {
+        let Range { start, end } = bytes;
+        let defined = start < end && self.is_defined(start, end - start);
+        let page_of = |page: &u64| start / PAGE <= *page && *page <= (end - 1) / PAGE;
+        if !defined || self.pages.keys().any(page_of) {
+            return None;
+        }
+        let mut low = self.ranges.range(..start).next_back().map_or(0, |range| *range.1);
+        let mut high = self.ranges.range(end..).next().map_or(u64::MAX, |range| *range.0);
+        for page in self.pages.keys() {
+            match page * PAGE < start {
+                true => low = low.max((page + 1) * PAGE),
+                false => high = high.min(page * PAGE),
+            }
+        }
+        Some(low..high)
+    }
+
     /// Returns the first byte of a range with an undefined bit, with the origin of what was stored
     /// there (`None`: nothing was), and the number of such bytes.
     #[must_use]

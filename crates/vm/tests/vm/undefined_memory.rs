@@ -28,7 +28,7 @@ fn model(bytes: &[bool], at: u64, len: u64) -> Option<(u64, u64)> {
 
 #[test]
 fn operations_are_those_on_single_bytes() {
-    let mut random = Random(7);
+    let (mut random, mut around) = (Random(7), 0);
     for _ in 0..60 {
         let (mut memory, mut bytes) = (UndefinedMemory::default(), vec![false; LEN as usize]);
         for _ in 0..30 {
@@ -54,9 +54,16 @@ fn operations_are_those_on_single_bytes() {
             }
             assert_eq!(first(&memory, 0, LEN), model(&bytes, 0, LEN));
             assert_eq!(first(&memory, at, len), model(&bytes, at, len));
+            let asked = random.below(LEN - 8);
+            let Some(defined) = memory.defined_around(asked..asked + 8) else { continue };
+            assert!(defined.start <= asked && asked + 8 <= defined.end);
+            let end = defined.end.min(LEN);
+            assert_eq!(model(&bytes, defined.start, end - defined.start), None);
+            around += 1;
         }
         assert!(memory.is_complete());
     }
+    assert!(around > 200, "{around}");
 }
 
 /// An allocation of 256 GiB of which little is written takes little memory, and what is undefined

@@ -13,6 +13,10 @@ use iced_x86::Code as Op;
 use vector::{Access, Extend, Value};
 
 impl Accesses for Avx2<'_, '_> {
+    fn is_judged(&mut self, _: &Access, _: &[Value], _: i64) -> Option<VReg> {
+        None
+    }
+
     fn words(&mut self, access: &Access, mask: Value) -> Words {
         let mask = self.mask(mask).into_iter().collect();
         let wide = access.word == 8;

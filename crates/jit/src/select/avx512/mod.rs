@@ -2,6 +2,7 @@
 //! registers, a half of the lanes in the low 16 bits of each.
 
 mod collective;
+mod exempt;
 mod lanes;
 mod loads;
 mod masks;
@@ -17,6 +18,7 @@ use crate::layout::RowLayout;
 use crate::vcode::{Local, Mem, Part, Pseudo, VReg, View};
 use fast::Level;
 use iced_x86::Code as Op;
+use ir::mods::Space;
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
 use vector::{Access, Extend};
@@ -222,6 +224,14 @@ impl Accesses for Avx512<'_, '_> {
             true => Some(self.places_of_numbers(access, args, fallback, part)),
             false => self.places_of_addresses(access, args, &fallback, part),
         }
+    }
+
+    fn is_judged(&mut self, access: &Access, args: &[Value], cell: i64) -> Option<VReg> {
+        Some(match (access.space, self.has_numbers(access, args)) {
+            // Addresses of windows wrap around.
+            (Space::Shared | Space::Local, true) => self.is_judged_window(access, args, cell),
+            _ => self.is_judged_map(access, args, cell),
+        })
     }
 
     /// Half by half: a load waits until all words that it reads have left the store buffer.
