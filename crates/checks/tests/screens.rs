@@ -236,3 +236,29 @@ fn no_forbidden_access_passes() {
     assert!(count.needed > 300 && count.passed > 30, "{count:?}");
     assert!(count.needless * 3 < count.needed && count.exempt > 100, "{count:?}");
 }
+
+/// All threads of a warp read a word, and one of them alone reads the next one.
+#[test]
+fn words_that_one_thread_reads_are_not_exempt() {
+    let mut screen = Checker::new("one", CheckSet::parse("race").expect("a check"));
+    let (ctas, threads) = (1, 32);
+    let launch =
+        ScreenedLaunch { ctas, threads, shared_bytes: 256, local_bytes: 0, smallest_word: 4 };
+    assert!(Screen::begin(&mut screen, &launch));
+    let read = |first, on| ScreenedAccess {
+        cta: 0,
+        first_thread: 0,
+        kind: AccessKind::Load,
+        order: Order::Weak,
+        scope: Scope::Gpu,
+        space: Space::Shared,
+        size: 4,
+        on,
+        at: ScreenedAddresses::Line { first, stride: 0 },
+    };
+    assert_eq!(screen.access(&read(8, u32::MAX)), Verdict::Passed);
+    assert_eq!(screen.access(&read(12, 4)), Verdict::Passed);
+    assert_eq!(screen.access(&read(8, u32::MAX)), Verdict::Idle);
+    let until = ExemptUntil::Barrier;
+    assert_eq!(screen.exempt(&read(8, u32::MAX)), Some(Exempt { bytes: 8..12, until }));
+}
