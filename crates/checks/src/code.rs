@@ -33,6 +33,7 @@ pub fn places<'a>(
     let mut sources = Sources::new(module);
     let updates = updates(module);
     let products = product_registers(module);
+    let taking = products_of_registers(module);
     let code = program.code().iter();
     code.map(|code| {
         let mut place = place(module, code, file, &mut sources);
@@ -42,6 +43,7 @@ pub fn places<'a>(
             place.exposes = None;
         }
         place.product = matches!(code.op(), Some(Op::Wgmma | Op::WgmmaReg));
+        place.takes_registers = place.product && taking.contains(&code.loc());
         if let Some(registers) = products.get(&code.loc()) {
             place.registers = Arc::clone(registers);
         }
@@ -102,6 +104,19 @@ fn product_registers(module: &Module) -> FxHashMap<LocId, Arc<[u64]>> {
     }
     all.retain(|loc, registers| *loc != LocId(0) && !registers.is_empty());
     all.into_iter().map(|(loc, registers)| (loc, registers.into())).collect()
+}
+
+/// The products that take their first factor or its metadata from registers, by their place in the
+/// text.
+fn products_of_registers(module: &Module) -> FxHashSet<LocId> {
+    let insts = module.functions.iter().flat_map(|function| &function.blocks);
+    let insts = insts.flat_map(|block| &block.insts).filter(|inst| match inst.op {
+        Op::WgmmaReg => true,
+        // Beside the accumulators there are whether they are read, and two descriptors.
+        Op::Wgmma => inst.operands.len() > inst.results.iter().flatten().count() + 3,
+        _ => false,
+    });
+    insts.map(|inst| inst.loc).filter(|loc| *loc != LocId(0)).collect()
 }
 
 /// The accumulators of a product, and the registers of its first factor; none of other
@@ -177,6 +192,7 @@ fn place<'a>(
         role,
         registers: Arc::default(),
         product: false,
+        takes_registers: false,
         origin: if made { origin_name(origin) } else { "" },
     }
 }

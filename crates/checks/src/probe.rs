@@ -60,6 +60,8 @@ pub struct Place {
     pub registers: Arc<[u64]>,
     /// Whether it is such a product.
     pub product: bool,
+    /// Whether it is a product that takes a factor or its metadata from registers.
+    pub takes_registers: bool,
     /// The reason why a pass inserted it; empty if the program contains it.
     pub origin: &'static str,
 }

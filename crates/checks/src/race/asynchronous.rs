@@ -13,6 +13,9 @@
 //! Arrivals at a barrier in shared memory happen before the waits that find their phase completed,
 //! and not before those that find an earlier one completed.
 //!
+//! A product that takes a factor or its metadata from registers has what its warps have read
+//! before: whoever waits for it knows their reads, and what they loaded may be written again.
+//!
 //! What threads write happens before what an operation reads through the async proxy only if a
 //! proxy fence is between them (PTX ISA, "Causality Order").
 //!
@@ -75,6 +78,8 @@ pub(super) struct Operation {
     pub(super) generic: bool,
     /// What happened before, as every warp knows that takes part.
     pub(super) known: Arc<VectorClock>,
+    /// Reads whose values it takes from registers.
+    taken: VectorClock,
     /// Threads, or warps, in whose groups it is and which have not waited for it: it stays for
     /// them.
     waiters: usize,
@@ -89,7 +94,8 @@ impl Operation {
         known: Arc<VectorClock>,
     ) -> Self {
         let reads = copy_agent(thread);
-        Self { reads, epoch, pc, issued, generic: true, known, waiters: 0 }
+        let taken = VectorClock::default();
+        Self { reads, epoch, pc, issued, generic: true, known, taken, waiters: 0 }
     }
 
     /// The agent of its reads, or of its writes, and their epoch.
@@ -154,16 +160,18 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    /// Issues an operation, or lets another warp take part in it. `known` is what the warp knows.
+    /// Issues an operation, or lets another warp take part in it. `known` is what the warp knows,
+    /// `taken` the reads whose values the operation takes from registers.
     pub(super) fn issue(
         &mut self,
         number: u64,
         (pc, issued, generic): (u64, u64, bool),
         agent: Agent,
-        known: Arc<VectorClock>,
+        (known, taken): (Arc<VectorClock>, VectorClock),
     ) {
         if let Some(operation) = self.all.get_mut(&number) {
             Arc::make_mut(&mut operation.known).meet(&known);
+            operation.taken.join(&taken);
             for thread in [false, true].map(|writes| operation.agent(writes).0) {
                 self.agents.entry(thread).and_modify(|agent| agent.joint = true);
             }
@@ -174,7 +182,7 @@ impl Operations {
         let (slot, epoch) = ((*count % MOST) as u32, (*count / MOST) as u32 + 1);
         *count += 1;
         let reads = Thread { cta: cta | AGENTS, index: 2 * slot };
-        let operation = Operation { reads, epoch, pc, issued, generic, known, waiters: 0 };
+        let operation = Operation { reads, epoch, pc, issued, generic, known, taken, waiters: 0 };
         for writes in [false, true] {
             self.agents.insert(operation.agent(writes).0, agent);
         }
@@ -262,6 +270,7 @@ impl Operations {
             let Some(operation) = self.all.get(number) else { continue };
             let (reads, epoch) = operation.agent(false);
             seen.advance(reads, epoch);
+            seen.join(&operation.taken);
             if !only_reads {
                 seen.advance(operation.agent(true).0, epoch);
             }

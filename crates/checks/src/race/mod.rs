@@ -471,6 +471,20 @@ impl Races {
         place.is_some_and(|place| place.orders_warp)
     }
 
+    /// The reads whose values a product of a warp takes from registers: all that its threads have
+    /// read so far, if it takes any.
+    fn taken(&self, pc: u64, warp: &[Thread]) -> vector_clock::VectorClock {
+        let mut taken = vector_clock::VectorClock::default();
+        let place = usize::try_from(pc).ok().and_then(|pc| self.places.get(pc));
+        if place.is_some_and(|place| place.takes_registers) {
+            for &thread in warp {
+                let epoch = self.threads.get(&thread).map_or(1, ThreadClock::epoch);
+                taken.advance_reads(thread, epoch);
+            }
+        }
+        taken
+    }
+
     /// What threads of a warp know together, with what they have done so far.
     fn release_warp(&mut self, warp: &[Thread]) -> Arc<vector_clock::VectorClock> {
         let mut known = Arc::default();
@@ -645,10 +659,11 @@ impl EventSink for Races {
             AsyncEvent::Issue { operation, generic, group, barrier } => {
                 for warp in warps(event) {
                     let issuer = warp[0];
+                    let taken = self.taken(event.pc.0, &warp);
                     let known = self.release_warp(&warp);
                     let agent = Agent { issuer, barrier, joint: false };
                     let what = (event.pc.0, self.now, generic);
-                    self.operations.issue(operation, what, agent, known);
+                    self.operations.issue(operation, what, agent, (known, taken));
                     if let Some(groups) = group {
                         self.operations.enter(committer(issuer, groups), groups, operation);
                     }

@@ -123,14 +123,15 @@ impl Dropped {
         kept.strong = kept.strong.filter(|_| kept.strong == old.agreeing());
     }
 
-    /// Returns whether none of them can race with an access that knows this.
-    fn is_harmless(&self, now: &Entry, known: &VectorClock) -> bool {
+    /// Returns whether none of them can race with an access; `known` says up to which epochs they
+    /// happen before.
+    fn is_harmless(&self, now: &Entry, known: impl Fn(Thread, u32) -> bool) -> bool {
         if !self.narrow && now.agrees_beyond_cta() {
             return true;
         }
         let harmless = |(&thread, old): (&Thread, &Epoch)| {
             thread == now.thread
-                || known.covers(thread, old.last)
+                || known(thread, old.last)
                 || agree((thread, old.strong), (now.thread, now.agreeing()))
         };
         !self.forgotten && self.epochs.iter().all(harmless)
@@ -150,9 +151,11 @@ impl Dropped {
 /// Returns whether an access happens before another one of a thread or operation that knows this.
 fn happens_before(old: &Entry, now: &Entry, known: &VectorClock) -> bool {
     // What threads have written is visible to asynchronous operations behind a proxy fence alone.
-    match now.proxy && !old.proxy && old.kind.writes() && now.kind == AccessKind::Load {
-        true => known.covers_fenced(old.thread, old.epoch),
-        false => known.covers(old.thread, old.epoch),
+    let fenced = now.proxy && !old.proxy && now.kind == AccessKind::Load;
+    match old.kind.writes() {
+        true if fenced => known.covers_fenced(old.thread, old.epoch),
+        true => known.covers(old.thread, old.epoch),
+        false => known.covers_read(old.thread, old.epoch),
     }
 }
 
@@ -244,10 +247,11 @@ impl Shadow {
             race(old);
         };
         writes.kept.iter().filter(|old| meets(old)).for_each(&mut race);
-        let mut is_harmless = self.lossy || writes.dropped.is_harmless(&now, known);
+        let (written, read) = (&writes.dropped, &reads.dropped);
+        let mut is_harmless = self.lossy || written.is_harmless(&now, |t, e| known.covers(t, e));
         if now.kind.writes() {
             reads.kept.iter().filter(|old| meets(old)).for_each(&mut race);
-            is_harmless &= self.lossy || reads.dropped.is_harmless(&now, known);
+            is_harmless &= self.lossy || read.is_harmless(&now, |t, e| known.covers_read(t, e));
             // A race is found once: what was found to race need not be kept.
             for history in [&mut *writes, reads] {
                 history.cover(&now, |old| covers(old) || meets(old));
@@ -299,6 +303,8 @@ mod tests {
         Access(usize, AccessKind, Option<Scope>, u8),
         /// What a thread has done so far happens before what another one does next.
         Order(usize, usize),
+        /// The same of its reads alone.
+        OrderReads(usize, usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -311,7 +317,8 @@ mod tests {
                 AccessKind::Atomic => Step::Access(thread, kind, scope.or(Some(Scope::Gpu)), bytes),
                 _ => Step::Access(thread, kind, scope, bytes),
             }),
-            1 => (thread.clone(), thread).prop_map(|(from, to)| Step::Order(from, to)),
+            1 => (thread.clone(), thread.clone()).prop_map(|(from, to)| Step::Order(from, to)),
+            1 => (thread.clone(), thread).prop_map(|(from, to)| Step::OrderReads(from, to)),
         ]
     }
 
@@ -332,6 +339,7 @@ mod tests {
                     && old.bytes & now.bytes != 0
                     && (old.kind != AccessKind::Load || now.kind != AccessKind::Load)
                     && !known.covers(old.thread, old.epoch)
+                    && (old.kind != AccessKind::Load || !known.covers_read(old.thread, old.epoch))
                     && !agree
             });
             self.0.push(now);
@@ -354,6 +362,10 @@ mod tests {
                         known.advance(thread(from), epochs[from]);
                         epochs[from] += 1;
                         clocks[to].join(&known);
+                    }
+                    Step::OrderReads(from, to) => {
+                        clocks[to].advance_reads(thread(from), epochs[from]);
+                        epochs[from] += 1;
                     }
                     Step::Access(number, kind, strong, bytes) => {
                         let now = Entry {

@@ -16,6 +16,9 @@ pub struct Thread {
 /// asynchronous operations.
 const FENCED: u64 = 1 << 62;
 
+/// Set in the number of a block in clocks: its epochs of which only the reads happen before.
+const READS: u64 = 1 << 60;
+
 /// A vector clock: for each thread, the last epoch whose accesses happen before. It has one vector
 /// for each known block; clocks with equal vectors may share them.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +41,19 @@ impl VectorClock {
         self.covers(Thread { cta: thread.cta | FENCED, ..thread }, epoch)
     }
 
+    /// Returns whether a read of a thread in an epoch happens before.
+    pub(super) fn covers_read(&self, thread: Thread, epoch: u32) -> bool {
+        self.covers(thread, epoch) || self.covers(reads_of(thread), epoch)
+    }
+
+    /// Records that all reads of a thread up to an epoch happen before.
+    pub(super) fn advance_reads(&mut self, thread: Thread, epoch: u32) {
+        self.advance(reads_of(thread), epoch);
+    }
+
     /// Applies a proxy fence to all that happens before, and to a thread up to an epoch.
     pub(super) fn fence_proxies(&mut self, thread: Thread, epoch: u32) {
-        let plain = self.0.iter().filter(|(cta, _)| *cta & FENCED == 0);
+        let plain = self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS) == 0);
         let fenced = Self(plain.map(|(cta, all)| (cta | FENCED, Arc::clone(all))).collect());
         self.join(&fenced);
         self.advance(Thread { cta: thread.cta | FENCED, ..thread }, epoch);
@@ -94,6 +107,10 @@ impl VectorClock {
             true
         });
     }
+}
+
+fn reads_of(thread: Thread) -> Thread {
+    Thread { cta: thread.cta | READS, ..thread }
 }
 
 /// Returns whether no element of `a` exceeds that of `b`.
