@@ -123,8 +123,11 @@ pub(crate) enum Source {
     /// Memory, which is read in a step of its own.
     Memory(Location),
     /// These bytes.
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
 }
+
+/// The bytes of a transfer: most of those of tensors are 16 bytes.
+pub(crate) type Bytes = SmallVec<[u8; 16]>;
 
 /// What a transfer does with its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +149,18 @@ pub(crate) struct Transfer {
     pub(crate) to: Location,
     pub(crate) bytes: u64,
     pub(crate) effect: Effect,
+}
+
+impl Transfer {
+    /// Whether its source and its destination can share no bytes with those of others of its
+    /// operation, and it needs none of what its destination holds.
+    fn can_be_done_at_once(&self) -> bool {
+        let between = match self.from {
+            Source::Memory(from) => from.slot().is_some() != self.to.slot().is_some(),
+            Source::Bytes(_) => false,
+        };
+        between && self.effect == Effect::Copy
+    }
 }
 
 /// How an operation completes.
@@ -249,6 +264,8 @@ struct OpenGroup {
 pub(crate) struct Queue {
     policy: Asynchrony,
     batches: VecDeque<Batch>,
+    /// The slot of the issuer of each of them: a step looks for those of a cluster.
+    slots: VecDeque<u32>,
     /// The groups of the operations, of each thread in order of their numbers.
     groups: FxHashMap<GroupsOf, VecDeque<OpenGroup>>,
     /// Operations issued so far.
@@ -290,12 +307,14 @@ impl Queue {
                 group.unread += u32::from(!operation.is_read());
             }
         }
+        self.slots.push_back(batch.first().map_or(0, |operation| operation.issuer.slot as u32));
         self.batches.push_back(batch);
     }
 
     /// Removes operations that have done all other steps.
     fn remove(&mut self, index: usize) -> Batch {
         let batch = self.batches.remove(index).unwrap_or_default();
+        self.slots.remove(index);
         for operation in &batch {
             self.change_group(operation.group(), |group| group.operations -= 1);
         }
@@ -523,16 +542,15 @@ fn choose<const N: usize>(
     place: Option<Place>,
 ) -> Option<usize> {
     let in_place = |slot: usize| place.is_none_or(|p| p.slots().contains(&slot));
-    let belongs = |batch: &Batch| in_place(batch[0].issuer.slot);
+    let belongs = |&slot: &u32| in_place(slot as usize);
     let picked = match state.queue.policy {
         Asynchrony::Random(_) => {
-            let batches = &state.queue.batches;
-            let of_cluster: Vec<usize> =
-                (0..batches.len()).filter(|&i| belongs(&batches[i])).collect();
-            let pick = state.queue.random(of_cluster.len() as u64) as usize;
-            of_cluster.get(pick).copied()
+            let count = state.queue.slots.iter().filter(|slot| belongs(slot)).count();
+            let pick = state.queue.random(count as u64) as usize;
+            let slots = state.queue.slots.iter().enumerate();
+            slots.filter(|(_, slot)| belongs(slot)).nth(pick).map(|(index, _)| index)
         }
-        Asynchrony::Early => state.queue.batches.iter().position(belongs),
+        Asynchrony::Early => state.queue.slots.iter().position(belongs),
         Asynchrony::Late => {
             let awaited = crate::mbarrier::awaited(program, state);
             let wanted = |barrier: &(usize, u64)| {
@@ -547,9 +565,10 @@ fn choose<const N: usize>(
                     limit.is_some_and(|limit| number < limit)
                 }
             };
-            let mut batches = state.queue.batches.iter();
-            let helping = batches.position(|batch| belongs(batch) && batch.iter().any(helps));
-            helping.or_else(|| state.queue.batches.iter().position(belongs))
+            let mut batches = state.queue.slots.iter().zip(&state.queue.batches);
+            let helping =
+                batches.position(|(slot, batch)| belongs(slot) && batch.iter().any(helps));
+            helping.or_else(|| state.queue.slots.iter().position(belongs))
         }
     };
     picked.map(|index| state.queue.first_for(index))
@@ -618,6 +637,16 @@ fn transfer<const N: usize>(
     if transfers.is_empty() {
         return Ok(());
     }
+    if state.queue.policy == Asynchrony::Early
+        && !state.scratch.announced.wanted()
+        && transfers.iter().all(Transfer::can_be_done_at_once)
+    {
+        for transfer in transfers.drain(..) {
+            at_once(state, &transfer).map_err(|cause| fail(cause, lane))?;
+        }
+        state.queue.put_back((index, place), transfers, was_read);
+        return Ok(());
+    }
     let one = matches!(state.queue.policy, Asynchrony::Random(_));
     let picked = if one { state.queue.random(transfers.len() as u64) as usize } else { 0 };
     let range = if one { picked..picked + 1 } else { 0..transfers.len() };
@@ -652,8 +681,15 @@ fn transfer<const N: usize>(
     Ok(())
 }
 
-fn read<const N: usize>(state: &State<N>, from: Location, bytes: u64) -> Result<Vec<u8>, Cause> {
-    let mut out = vec![0; bytes as usize];
+/// Reads and writes bytes that nobody sees in between.
+fn at_once<const N: usize>(state: &mut State<N>, transfer: &Transfer) -> Result<(), Cause> {
+    let Source::Memory(from) = transfer.from else { return Ok(()) };
+    let bytes = read(state, from, transfer.bytes)?;
+    write(state, transfer, &bytes)
+}
+
+fn read<const N: usize>(state: &State<N>, from: Location, bytes: u64) -> Result<Bytes, Cause> {
+    let mut out = Bytes::from_elem(0, bytes as usize);
     match from {
         Location::Global(at) => {
             state.memory.check(AccessKind::Load, Addr(at), bytes, 1)?;
@@ -674,20 +710,25 @@ fn write<const N: usize>(
     transfer: &Transfer,
     bytes: &[u8],
 ) -> Result<(), Cause> {
-    let mut new = bytes.to_vec();
-    if transfer.effect != Effect::Copy {
-        let old = read(state, transfer.to, transfer.bytes)?;
-        combine(transfer.effect, &old, &mut new);
-    }
+    let mut combined = Bytes::new();
+    let new = match transfer.effect {
+        Effect::Copy => bytes,
+        effect => {
+            let old = read(state, transfer.to, transfer.bytes)?;
+            combined.extend_from_slice(bytes);
+            combine(effect, &old, &mut combined);
+            &combined
+        }
+    };
     match transfer.to {
         Location::Global(at) => {
             state.memory.check(AccessKind::Store, Addr(at), transfer.bytes, 1)?;
-            let done = state.memory.host_write(Addr(at), &new);
+            let done = state.memory.host_write(Addr(at), new);
             debug_assert!(done.is_ok(), "checked");
         }
         Location::Shared { slot, offset } => {
             let block = state.resident[slot].as_deref_mut().map(|cta| &mut cta.shared);
-            let done = block.map(|block| block.write_bytes(offset, &new));
+            let done = block.map(|block| block.write_bytes(offset, new));
             debug_assert!(matches!(done, Some(Ok(()))), "checked at the issue");
         }
     }
@@ -695,9 +736,9 @@ fn write<const N: usize>(
 }
 
 /// The low 6 bits of each byte, one after the other from the lowest bit on.
-fn packed(bytes: &[u8]) -> Vec<u8> {
+fn packed(bytes: &[u8]) -> Bytes {
     let bits = bytes.iter().rev().fold(0u128, |bits, &byte| bits << 6 | u128::from(byte & 63));
-    bits.to_le_bytes()[..bytes.len() * 6 / 8].to_vec()
+    Bytes::from_slice(&bits.to_le_bytes()[..bytes.len() * 6 / 8])
 }
 
 /// Makes of the bytes read those that are written where `old` is.

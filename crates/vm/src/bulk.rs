@@ -247,7 +247,7 @@ fn stored<const N: usize>(
     };
     let thread = cta.groups[now.group].thread(lane);
     let get = |src| value(cta, now.group, &state.info.vars, src, thread);
-    let mut bytes = Vec::new();
+    let mut bytes = asynchronous::Bytes::new();
     for &src in &op.mem.values {
         bytes.extend_from_slice(&get(src).to_le_bytes()[..op.mem.width.bytes() as usize]);
     }

@@ -7,7 +7,7 @@
 
 use crate::access::home_of;
 use crate::asynchronous::{
-    self, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
+    self, Bytes, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
 };
 use crate::cause::Cause;
 use crate::code::{MbarrierKind, MbarrierOp};
@@ -64,7 +64,7 @@ fn operation<const N: usize>(
         let (slot, offset) = home_of(cta, copy.to, false)?;
         let parts = [
             (0, copy.bytes, Source::Memory(Location::Global(copy.from))),
-            (copy.bytes, size, Source::Bytes(vec![0; (size - copy.bytes) as usize])),
+            (copy.bytes, size, Source::Bytes(Bytes::from_elem(0, (size - copy.bytes) as usize))),
         ];
         for (start, end, from) in parts.into_iter().filter(|part| part.0 < part.1) {
             let to = Location::Shared { slot, offset: offset + start };

@@ -79,6 +79,18 @@ pub(crate) struct Plan {
     bytes: u64,
 }
 
+impl Plan {
+    /// Where the runs are in global memory, and how long they are.
+    fn global(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.runs.iter().filter_map(|run| run.global.map(|at| (at, run.bytes)))
+    }
+
+    /// Where they are in shared memory.
+    fn shared(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.runs.iter().map(|run| (run.shared, run.bytes))
+    }
+}
+
 /// Reads the tensor map of a thread, and finds what is to be moved.
 pub(crate) fn plan<const N: usize>(
     state: &State<N>,
@@ -265,19 +277,60 @@ fn moved(transfers: &[Transfer], slot: usize) -> Vec<Transfer> {
     out
 }
 
+/// One side of a copy's runs: a space, whether it may be in another CTA, and what is done there.
+#[derive(Clone, Copy)]
+struct Side {
+    space: Space,
+    reach: bool,
+    kind: AccessKind,
+}
+
+impl Side {
+    /// All bytes from the first one of the runs to the last one, if all of them can be accessed:
+    /// the address of the first, and its place.
+    fn hull<const N: usize>(
+        self,
+        state: &State<N>,
+        by: (&Cta<N>, usize),
+        runs: impl Iterator<Item = (u64, u64)>,
+    ) -> Option<(u64, Location)> {
+        let ends = runs.map(|(at, bytes)| Some((at, at.checked_add(bytes)?)));
+        let (first, end) =
+            ends.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))))??;
+        let place = (self.space, first, self.reach);
+        let at = located(state, by, place, self.kind, end - first).ok()?;
+        Some((first, at))
+    }
+
+    /// The place of bytes, if they can be accessed.
+    fn located<const N: usize>(
+        self,
+        state: &State<N>,
+        by: (&Cta<N>, usize),
+        hull: Option<(u64, Location)>,
+        (at, bytes): (u64, u64),
+    ) -> Result<Location, Cause> {
+        match hull {
+            Some((first, place)) => Ok(place.plus(at - first)),
+            None => located(state, by, (self.space, at, self.reach), self.kind, bytes),
+        }
+    }
+}
+
 fn loads<const N: usize>(
     state: &State<N>,
-    (cta, thread): (&Cta<N>, usize),
+    by: (&Cta<N>, usize),
     plan: &Plan,
 ) -> Result<Vec<Transfer>, Cause> {
+    let read = Side { space: Space::Global, reach: false, kind: AccessKind::Load };
+    let written = Side { space: Space::Shared, reach: true, kind: AccessKind::Store };
+    let (sources, targets) =
+        (read.hull(state, by, plan.global()), written.hull(state, by, plan.shared()));
     let one = |run: &Run| {
-        let place = (Space::Shared, run.shared, true);
-        let to = located(state, (cta, thread), place, AccessKind::Store, run.bytes)?;
+        let to = written.located(state, by, targets, (run.shared, run.bytes))?;
         let from = match run.global {
             Some(global) => {
-                let place = (Space::Global, global, false);
-                let kind = AccessKind::Load;
-                Source::Memory(located(state, (cta, thread), place, kind, run.bytes)?)
+                Source::Memory(read.located(state, by, sources, (global, run.bytes))?)
             }
             None => {
                 let fill = plan.map.filling();
@@ -292,7 +345,7 @@ fn loads<const N: usize>(
 
 fn stores<const N: usize>(
     state: &State<N>,
-    (cta, thread): (&Cta<N>, usize),
+    by: (&Cta<N>, usize),
     op: &TensorOp,
     plan: &Plan,
 ) -> Result<Vec<Transfer>, Cause> {
@@ -304,17 +357,17 @@ fn stores<const N: usize>(
             (Effect::Combine(op, ty), AccessKind::Atomic)
         }
     };
+    let read = Side { space: Space::Shared, reach: false, kind: AccessKind::Load };
+    let written = Side { space: Space::Global, reach: false, kind: writes };
+    let targets = written.hull(state, by, plan.global());
     // Elements of 6 bits are bytes in shared memory.
     let packs = plan.map.element == TensorElement::U6x16Align16;
     let effect = if packs { Effect::Pack } else { effect };
     let one = |run: &Run| {
-        let place = (Space::Shared, run.shared, false);
         let bytes = if packs { 16 } else { run.bytes };
-        let from = located(state, (cta, thread), place, AccessKind::Load, bytes);
-        let to = run.global.map(|global| {
-            let place = (Space::Global, global, false);
-            located(state, (cta, thread), place, writes, run.bytes)
-        })?;
+        let from = read.located(state, by, None, (run.shared, bytes));
+        let to =
+            run.global.map(|global| written.located(state, by, targets, (global, run.bytes)))?;
         let transfer = |from, to| Transfer { from, to, bytes, effect };
         Some(from.and_then(|from| Ok(transfer(Source::Memory(from), to?))))
     };

@@ -163,12 +163,11 @@ fn check<const N: usize>(
         let thread = cta.groups[now.group].thread(lane);
         value(cta, now.group, &state.info.vars, src, thread)
     };
-    let descriptors =
-        |lane| sources.descriptors.iter().map(|&src| of(src, lane)).collect::<SmallVec<[u64; 2]>>();
     let Some(first) = lanes.lowest() else { return Ok(()) };
-    let named = descriptors(first);
+    let named: SmallVec<[u64; 2]> = sources.descriptors.iter().map(|&src| of(src, first)).collect();
     let differs = |what| Err(fail(Cause::WarpGroupDiffers { what }, lanes));
-    if lanes.iter().any(|lane| descriptors(lane) != named) {
+    let differ = |(&src, &bits): (&Src, &u64)| lanes.iter().any(|lane| of(src, lane) != bits);
+    if sources.descriptors.iter().zip(&named).any(differ) {
         return differs("lanes of a warp have different descriptors");
     }
     let group = &cta.warp_groups[warp / WARPS];
