@@ -227,6 +227,10 @@ pub(super) struct Allocatable<'a> {
     pub(super) function: &'a Function,
     pub(super) graph: &'a Graph,
     pub(super) operands: &'a [Operand],
+    /// Whether registers are allocated in one pass. Predecessors are kept from that: it looks only
+    /// for branches among them that define values, of which there are none, and does so for each
+    /// value that lives there, which would take most of its time.
+    pub(super) one_pass: bool,
 }
 
 impl regalloc2::Function for Allocatable<'_> {
@@ -252,7 +256,7 @@ impl regalloc2::Function for Allocatable<'_> {
     }
 
     fn block_preds(&self, block: Node) -> &[Node] {
-        self.graph.predecessors(block.index())
+        if self.one_pass { &[] } else { self.graph.predecessors(block.index()) }
     }
 
     fn block_params(&self, block: Node) -> &[VReg] {

@@ -139,14 +139,17 @@ impl Compiler {
         if f.order.is_empty() || !self.graph.build(f) {
             return failed("a block has no end");
         }
-        let validate_ssa = cfg!(debug_assertions);
+        let one_pass = matches!(algorithm, Algorithm::Fastalloc);
+        // The predecessors of blocks are needed for that.
+        let validate_ssa = cfg!(debug_assertions) && !one_pass;
         let options = RegallocOptions { verbose_log: false, validate_ssa, algorithm };
         let operands = match algorithm {
             Algorithm::Ion => Cow::Borrowed(&f.operands[..]),
             // Otherwise operands that may be in memory can leave it no register for moves.
             Algorithm::Fastalloc => f.operands.iter().map(in_memory).collect(),
         };
-        let allocatable = Allocatable { function: f, graph: &self.graph, operands: &operands };
+        let allocatable =
+            Allocatable { function: f, graph: &self.graph, operands: &operands, one_pass };
         let failed =
             |error| Refused::Encoding(format!("registers could not be allocated: {error}"));
         let output = run_with_ctx(&allocatable, &self.environment, &options, &mut self.context);
