@@ -293,6 +293,9 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
     if s.has(Kind::Level) {
         mods.order = Some(Order::SeqCst);
     }
+    if op == Op::Fence {
+        mods.order = mods.order.or(Some(Order::AcqRel));
+    }
     if op == Op::Bar {
         mods.barrier = barrier(s);
     }

@@ -119,8 +119,8 @@ pub(super) static ROWS: &[Form] = &[
     special("st", Special::AsyncStore, &[A, V, A])
         .ty(STORED)
         .need(&[Kind::Async, Kind::ClusterShared, Kind::Transactions])
-        .opt(&[Kind::Order, Kind::Vector])
-        .rule(weak, "no more than `.weak`")
+        .opt(&[Kind::Order, Kind::Scope, Kind::Vector])
+        .rule(weak, "no more than `.weak` and `.cluster`")
         .since(8, 1, 90),
     special("red", Special::AsyncStore, &[A, S(T), A])
         .ty(ADDED)

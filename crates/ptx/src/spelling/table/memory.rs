@@ -93,7 +93,7 @@ pub(super) static ROWS: &[Form] = &[
         .ty(&[B64])
         .need(&[Kind::PolicyCvt, Kind::SecondLevel])
         .since(7, 4, 80),
-    op("fence", Op::Fence, &[]).need(&[Kind::FenceOrder, Kind::Scope]).since(6, 0, 70),
+    op("fence", Op::Fence, &[]).need(&[Kind::Scope]).opt(&[Kind::FenceOrder]).since(6, 0, 70),
     op("membar", Op::Fence, &[]).need(&[Kind::Level]),
     special("prefetch", Special::Nop, &[Rest])
         .need(&[Kind::CacheLevel])

@@ -141,9 +141,10 @@ pub(super) fn relaxed_cluster(s: &Spelled) -> bool {
     right && relaxed && s.word(Kind::Scope) == Some("cluster")
 }
 
-/// Asynchronous stores have no order.
+/// Asynchronous stores have no order, and one scope.
 pub(super) fn weak(s: &Spelled) -> bool {
     matches!(s.word(Kind::Order), None | Some("weak"))
+        && matches!(s.word(Kind::Scope), None | Some("cluster"))
         && vector_bits(s) <= 128
         && s.word(Kind::Vector) != Some("v8")
 }
