@@ -67,11 +67,12 @@ example() {
   passes 'Disposition: Passed' "$name" "$@" --iterations=0
 }
 
+# Each depth is that of all stages of the rings, which have up to seven of 32 to 128 elements, and of one slice more at least.
 cutlass() {
-  example 48_hopper_warp_specialized_gemm --m=384 --n=256 --k=192 --alpha=1.5 --beta=0.5
-  example 54_hopper_fp8_warp_specialized_gemm --m=256 --n=128 --k=256
-  example 57_hopper_grouped_gemm --m=256 --n=128 --k=128 --groups=3
-  example 62_hopper_sparse_gemm --m=256 --n=128 --k=256
+  example 48_hopper_warp_specialized_gemm --m=256 --n=256 --k=288 --alpha=1.5 --beta=0.5
+  example 54_hopper_fp8_warp_specialized_gemm --m=128 --n=128 --k=1024
+  example 57_hopper_grouped_gemm --m=64 --n=64 --k=896 --groups=2
+  example 62_hopper_sparse_gemm --m=128 --n=128 --k=640
 }
 
 flash_attention() {
