@@ -395,7 +395,7 @@ fn accesses_between_shared_variables_are_refused() {
 fn loop_of(access: &str, at: &str, times: u32, more: &str) -> String {
     format!(
         ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
-         .reg .b32 %t, %v, %i, %j, %x; .reg .b64 %a, %b; .reg .pred %p, %q;\n\
+         .reg .b32 %t, %v, %w, %i, %j, %x; .reg .b64 %a, %b, %c; .reg .pred %p, %q;\n\
          .shared .align 8 .b32 first[64], second[64];\n\
          mov.u32 %t, %tid.x; mov.u32 %v, %t; mov.u32 %i, 0; mov.u64 %b, first;\nagain:\n\
          {at} mul.wide.u32 %a, %x, 4; add.u64 %a, %a, %b;\n{access}\n{more}\n\
@@ -415,7 +415,9 @@ fn exempt_accesses_end_with_their_variable() {
             let last = if number == 0 { 64 } else { 33 };
             for (times, fine) in [(last, true), (last + 1, false)] {
                 for runner in SCREENED {
-                    let text = loop_of(access, at, times, "bar.sync 0;");
+                    // Both variables are used, so that there are bytes between them.
+                    let more = "mov.u64 %c, second; ld.shared.u32 %w, [%c]; bar.sync 0;";
+                    let text = loop_of(access, at, times, more);
                     let one = run(&text, "memory", runner, (1, 32));
                     assert_eq!(one.2, fine, "{access} {at} {times} {runner:?}");
                 }
