@@ -411,7 +411,8 @@ const LOOP_ADDRESSES: [&str; 3] =
 #[test]
 fn exempt_accesses_end_with_their_variable() {
     for (number, at) in LOOP_ADDRESSES.into_iter().enumerate() {
-        for access in ["st.shared.u32 [%a], %v;", "ld.shared.u32 %v, [%a];"] {
+        let generic = "cvta.shared.u64 %a, %a; st.u32 [%a], %v;";
+        for access in ["st.shared.u32 [%a], %v;", "ld.shared.u32 %v, [%a];", generic] {
             let last = if number == 0 { 64 } else { 33 };
             for (times, fine) in [(last, true), (last + 1, false)] {
                 for runner in SCREENED {
