@@ -12,7 +12,9 @@ void destroyed(void *calls) { ++*static_cast<int *>(calls); }
 int first_of(const int *data) {
   int got[N];
   MUST(cudaMemcpy(got, data, sizeof got, cudaMemcpyDeviceToHost));
-  for (int i = 1; i < N; ++i) CHECK(got[i] == got[0]);
+  bool same = true;
+  for (int i = 1; i < N; ++i) same &= got[i] == got[0];
+  CHECK(same);
   return got[0];
 }
 
