@@ -84,7 +84,7 @@ pub enum Failure {
 #[derive(Debug)]
 pub enum Launched {
     /// It has ended.
-    Ended(Report),
+    Ended(Box<Report>),
     /// All its threads wait for memory to change. What it has written to host memory so far is
     /// there.
     Waits(Box<WaitingLaunch>),
@@ -149,7 +149,7 @@ impl Context {
         params: &[u8],
     ) -> Result<Report, Failure> {
         match self.launch_until_wait((id, kernel), shape, params, false)? {
-            Launched::Ended(report) => Ok(report),
+            Launched::Ended(report) => Ok(*report),
             Launched::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
         }
     }
@@ -170,7 +170,8 @@ impl Context {
         let undo = (self.settings.faults == Faults::Launch).then(|| Undo::keep(self));
         let end = match queue {
             Some(queue) => {
-                self.launch_tree((id, queue), kernel, shape, params).map(Launched::Ended)
+                let end = self.launch_tree((id, queue), kernel, shape, params);
+                end.map(|report| Launched::Ended(Box::new(report)))
             }
             None => self.launch_kept((id, kernel), shape, params, keeps),
         };
@@ -216,7 +217,7 @@ impl Context {
         params: &[u8],
     ) -> Result<Report, Failure> {
         match self.launch_kept((id, kernel), shape, params, false)? {
-            Launched::Ended(report) => Ok(report),
+            Launched::Ended(report) => Ok(*report),
             Launched::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
         }
     }
@@ -312,7 +313,7 @@ impl Context {
                 let tolerated = tolerated.collect();
                 let (time, children) = (begin.elapsed(), Vec::new());
                 let report = Report { stats, ran, output, tolerated, children, time };
-                return Ok(Launched::Ended(report));
+                return Ok(Launched::Ended(Box::new(report)));
             }
         };
         Err(Failure::Stopped(Box::new(stop)))

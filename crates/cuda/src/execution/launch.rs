@@ -43,7 +43,7 @@ pub(super) fn resume(d: &mut Driver, context: u64, held: HeldLaunch) -> Outcome<
 }
 
 /// Makes a context fail because a launch that was kept waits forever.
-pub(super) fn hang(d: &mut Driver, context: u64, held: HeldLaunch) {
+pub(super) fn hang(d: &mut Driver, context: u64, held: &HeldLaunch) {
     let stop = Box::new(held.waiting.stop().clone());
     unmap(d, &held.shown);
     fail(d, context, &held.name, &Failure::Stopped(stop));

@@ -142,7 +142,7 @@ pub(crate) fn give_up(d: &mut Driver) {
 /// Makes a context fail because work of it waits forever.
 fn fail(d: &mut Driver, context: u64, stream: u64, work: Work) {
     match work {
-        Work::Launch(held) => launch::hang(d, context, held),
+        Work::Launch(held) => launch::hang(d, context, &held),
         Work::Action(Action::WaitValue(condition)) => {
             let text = format!("the stream {stream:#x} waits forever until {condition}");
             d.print_error(&text);

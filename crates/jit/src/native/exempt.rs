@@ -6,6 +6,9 @@ use fast::{Exempt, ExemptUntil};
 /// Most idle accesses of a cell that pass before the screen is asked again.
 const MOST_WAIT: u32 = 4096;
 
+/// A cell that is not for the whole launch: its site, until when it is, and its value.
+type KeptCell = (usize, ExemptUntil, ExemptCell);
+
 /// The cells that code reads, with what the host knows of each.
 #[derive(Default)]
 pub(super) struct ExemptCells {
@@ -16,7 +19,7 @@ pub(super) struct ExemptCells {
     /// The slot that is visited.
     slot: usize,
     /// By slot: the CTA, and between visits what is exempt for it alone.
-    kept: Vec<(u64, Vec<(usize, ExemptUntil, ExemptCell)>)>,
+    kept: Vec<(u64, Vec<KeptCell>)>,
 }
 
 /// When the screen is asked: less often the more often it was.
