@@ -214,7 +214,9 @@ impl Patience {
         let is_calling =
             driver.pending.items.iter().any(|item| matches!(item.work, Work::Calling { .. }));
         let own = 1 + usize::from(driver.pending.has_thread);
-        !is_calling && (threads() <= own || self.since.elapsed() >= PATIENCE)
+        // Other processes may share registered memory.
+        let is_alone = threads() <= own && !driver.memory.has_registered();
+        !is_calling && (is_alone || self.since.elapsed() >= PATIENCE)
     }
 
     fn pause(&mut self) {

@@ -107,6 +107,11 @@ impl Memory {
         self.live.remove(&address);
     }
 
+    /// Returns whether the client has registered memory of its own.
+    pub(crate) fn has_registered(&self) -> bool {
+        self.live.values().any(|a| matches!(a.kind, AllocationKind::Registered(_)))
+    }
+
     /// Iterates over the address ranges of pinned host memory, which are mapped only for launches
     /// with a pointer to them.
     pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, u64)> {
