@@ -25,7 +25,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
     let shown = map_pinned(d, &launch.params);
-    let keeps = others_can_change_memory(d);
+    let keeps = others_can_change_memory(d, context);
     swap_heap(d, context);
     let end = d.device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps);
     swap_heap(d, context);
@@ -98,12 +98,13 @@ fn unmap(d: &mut Driver, shown: &[u64]) {
 }
 
 /// Returns whether something besides a launch can change what it sees: the host, through memory
-/// that both see, or other streams. Where a hang undoes its launch, nothing waits: the client goes
+/// that both see, or other streams of its context. Where a hang undoes its launch, nothing waits: the client goes
 /// on with what was there before.
-fn others_can_change_memory(d: &Driver) -> bool {
-    let is_shared = |allocation: &Allocation| !allocation.is_on_device();
+fn others_can_change_memory(d: &Driver, context: u64) -> bool {
+    let is_shared = |a: &Allocation| a.context == context && !a.is_on_device();
     let can_wait = !d.settings.synchronous && d.settings.faults != Faults::Launch;
-    can_wait && (!d.streams.is_empty() || d.memory.live.values().any(is_shared))
+    let has_streams = d.streams.values().any(|stream| stream.context == context);
+    can_wait && (has_streams || d.memory.live.values().any(is_shared))
 }
 
 /// Swaps a context's device heap into the device, or out of it.

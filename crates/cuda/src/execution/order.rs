@@ -127,9 +127,14 @@ pub(crate) fn returned(d: &mut Driver, ticket: u64) {
     progress(d);
 }
 
-/// Gives up the work of all contexts: nobody is left who could change what it waits for.
+/// Gives up the work of this thread's context, or of all if it has none that waits: nobody is left
+/// who could change what it waits for.
 pub(crate) fn give_up(d: &mut Driver) {
-    let items = std::mem::take(&mut d.pending.items);
+    let context = d.current().ok().filter(|&context| d.pending.has(context));
+    let is_given_up = |item: &Item| context.is_none_or(|context| item.context == context);
+    let (items, others) = std::mem::take(&mut d.pending.items).into_iter().partition(is_given_up);
+    d.pending.items = others;
+    let items: Vec<Item> = items;
     for item in items {
         match item.work {
             Work::Calling { .. } => d.pending.items.push(item),
