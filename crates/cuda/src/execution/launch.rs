@@ -98,8 +98,8 @@ fn unmap(d: &mut Driver, shown: &[u64]) {
 }
 
 /// Returns whether something besides a launch can change what it sees: the host, through memory
-/// that both see, or other streams of its context. Where a hang undoes its launch, nothing waits: the client goes
-/// on with what was there before.
+/// that both see, or other streams of its context. Where a hang undoes its launch, nothing waits:
+/// the client goes on with what was there before.
 fn others_can_change_memory(d: &Driver, context: u64) -> bool {
     let is_shared = |a: &Allocation| a.context == context && !a.is_on_device();
     let can_wait = !d.settings.synchronous && d.settings.faults != Faults::Launch;
