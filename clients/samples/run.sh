@@ -8,7 +8,7 @@
 source "$(dirname "$0")/../common.sh"
 : "${CUDA_SAMPLES:?say where a checkout of cuda-samples is}"
 build
-toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api
+toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api nvidia-cublas nvidia-cufft nvidia-cusolver nvidia-cusparse
 # Samples on the driver API make fat binaries of machine code by commands of their own.
 export NVCC_APPEND_FLAGS="-gencode arch=compute_80,code=compute_80"
 
