@@ -5,4 +5,7 @@ build
 venv triton triton==3.9.* numpy
 echo "triton $(version_of triton)"
 export TRITON_CACHE_DIR=$environment/cache TRITON_DEFAULT_FP_FUSION=1
-PYTHONPATH=$here/clients on_device "$environment/bin/python" "$here/clients/triton/check.py"
+# The folder clients/torch would be taken for PyTorch, which is not installed here.
+mkdir -p "$environment/modules"
+ln -sf "$here/clients/checks.py" "$environment/modules/"
+PYTHONPATH=$environment/modules on_device "$environment/bin/python" "$here/clients/triton/check.py"
