@@ -90,6 +90,16 @@ pub enum Launched {
     Waits(Box<WaitingLaunch>),
 }
 
+impl Launched {
+    /// Returns the report; a launch that waits is a hang.
+    fn ended(self) -> Result<Report, Failure> {
+        match self {
+            Self::Ended(report) => Ok(*report),
+            Self::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
+        }
+    }
+}
+
 /// A launch whose threads wait for memory to change.
 pub struct WaitingLaunch {
     state: KeptLaunch,
@@ -148,10 +158,7 @@ impl Context {
         shape: Shape,
         params: &[u8],
     ) -> Result<Report, Failure> {
-        match self.launch_until_wait((id, kernel), shape, params, false)? {
-            Launched::Ended(report) => Ok(*report),
-            Launched::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
-        }
+        self.launch_until_wait((id, kernel), shape, params, false)?.ended()
     }
 
     /// Does the same. With `keeps`, a launch whose threads all wait for memory to change is kept,
@@ -216,10 +223,7 @@ impl Context {
         shape: Shape,
         params: &[u8],
     ) -> Result<Report, Failure> {
-        match self.launch_kept((id, kernel), shape, params, false)? {
-            Launched::Ended(report) => Ok(*report),
-            Launched::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
-        }
+        self.launch_kept((id, kernel), shape, params, false)?.ended()
     }
 
     /// Runs one grid, which is kept if it waits.

@@ -6,9 +6,8 @@ use cuda_abi::{Outcome, Status};
 use super::capture::submit;
 use super::copy;
 use crate::state::Driver;
+use crate::state::stream::LEGACY;
 
-/// Handles up to this one denote the null stream, on which there are no batches.
-const LEGACY: u64 = 1;
 /// The index of the failed copy if it is none of them.
 const NONE: u64 = u64::MAX;
 
@@ -26,6 +25,7 @@ pub(crate) fn copies(
     stream: u64,
 ) -> Outcome {
     put_u64_if(failed, NONE)?;
+    // There are no batches on the null stream.
     if stream <= LEGACY || count == 0 || number == 0 || number > count || attributes == 0 {
         return Err(Status::INVALID_VALUE);
     }

@@ -6,7 +6,6 @@
 //! stream, is refused and invalidates the capture, as the driver's documentation says of each call.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 use cuda_abi::host::{Ptr, get, get_list, put_i32, put_if, put_u64, put_u64_if};
 use cuda_abi::{
@@ -21,9 +20,7 @@ use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::capture::{Capture, CapturePoint, CapturingStream};
 use crate::state::pending::Work;
-
-/// Handles up to this one denote the null stream.
-const LEGACY: u64 = 1;
+use crate::state::stream::LEGACY;
 
 thread_local! {
     /// The mode that applies to this thread's potentially unsafe calls.
@@ -201,10 +198,12 @@ fn is_joined(d: &Driver, id: u64, origin: u64) -> Outcome {
     let capture = capture.ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
     let graph = d.graphs.live.get(&capture.graph).ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
     let last = d.captures.streams.get(&origin).map_or(&[][..], |p| &p.after);
-    let before: BTreeSet<u64> = graph.ancestors(last);
     let others = d.captures.streams.iter().filter(|(s, p)| p.capture == id && **s != origin);
-    let all = others.flat_map(|(_, p)| &p.after).all(|node| before.contains(node));
-    if all { Ok(()) } else { Err(Status::STREAM_CAPTURE_UNJOINED) }
+    if graph.reaches(last, others.flat_map(|(_, p)| &p.after)) {
+        Ok(())
+    } else {
+        Err(Status::STREAM_CAPTURE_UNJOINED)
+    }
 }
 
 /// Removes a destroyed stream. If it began a capture, that is dropped; if it joined one and its
@@ -220,11 +219,7 @@ pub(crate) fn forget(d: &mut Driver, stream: u64) {
     let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.live.get(&c.graph));
     let others = d.captures.streams.values().filter(|p| p.capture == part.capture);
     let last: Vec<u64> = others.flat_map(|p| &p.after).copied().collect();
-    let is_joined = graph.is_some_and(|graph| {
-        let before = graph.ancestors(&last);
-        part.after.iter().all(|node| before.contains(node))
-    });
-    if !is_joined {
+    if !graph.is_some_and(|graph| graph.reaches(&last, &part.after)) {
         d.captures.invalidate(part.capture);
     }
 }

@@ -52,18 +52,21 @@ pub(super) fn release_of(d: &mut Driver, graph: u64, address: u64) -> Outcome<Ac
 /// Gives up the address of an allocation whose node is removed. It stays as long as other graphs
 /// have it, or memory lives there.
 pub(super) fn forget(d: &mut Driver, action: &Action) {
-    let Action::Allocate { address, .. } = action else { return };
-    let Some(holders) = d.memory.of_graphs.get_mut(address) else { return };
+    if let Action::Allocate { address, .. } = action {
+        forget_address(d, *address);
+    }
+}
+
+fn forget_address(d: &mut Driver, address: u64) {
+    let Some(holders) = d.memory.of_graphs.get_mut(&address) else { return };
     *holders = holders.saturating_sub(1);
-    forget_unused(d, *address);
+    forget_unused(d, address);
 }
 
 /// Keeps the addresses of a plan's allocations.
 pub(super) fn hold(d: &mut Driver, plan: &Plan) {
-    for allocation in allocations(plan) {
-        if let Action::Allocate { address, .. } = allocation
-            && let Some(holders) = d.memory.of_graphs.get_mut(&address)
-        {
+    for address in allocations(plan) {
+        if let Some(holders) = d.memory.of_graphs.get_mut(&address) {
             *holders += 1;
         }
     }
@@ -71,8 +74,8 @@ pub(super) fn hold(d: &mut Driver, plan: &Plan) {
 
 /// Gives up the addresses of a plan's allocations.
 pub(super) fn forget_all(d: &mut Driver, plan: &Plan) {
-    for allocation in allocations(plan) {
-        forget(d, &allocation);
+    for address in allocations(plan) {
+        forget_address(d, address);
     }
 }
 

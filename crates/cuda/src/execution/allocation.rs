@@ -52,11 +52,11 @@ pub(crate) fn forget_unused(d: &mut Driver, address: u64) {
 // Memory of graphs.
 
 /// Lists the addresses that the steps of a plan allocate.
-pub(crate) fn allocations(plan: &Plan) -> Vec<Action> {
+pub(crate) fn allocations(plan: &Plan) -> Vec<u64> {
     let mut found = Vec::new();
     visit(plan, &mut |step| {
-        if let Action::Allocate { .. } = step.action {
-            found.push(step.action.clone());
+        if let Action::Allocate { address, .. } = step.action {
+            found.push(address);
         }
     });
     found
@@ -84,15 +84,8 @@ pub(super) fn free(d: &mut Driver, address: u64) -> Outcome {
 /// Prepares the memory of a launch: what the last launch has allocated must have been freed, unless
 /// the graph frees it itself.
 pub(super) fn begin(d: &mut Driver, plan: &Plan, frees: bool) -> Outcome {
-    let mut left = Vec::new();
-    for allocation in allocations(plan) {
-        match allocation {
-            Action::Allocate { address, .. } if d.memory.live.contains_key(&address) => {
-                left.push(address);
-            }
-            _ => {}
-        }
-    }
+    let mut left = allocations(plan);
+    left.retain(|address| d.memory.live.contains_key(address));
     if !left.is_empty() && !frees {
         return Err(Status::INVALID_VALUE);
     }

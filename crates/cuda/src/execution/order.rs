@@ -6,18 +6,16 @@ use super::{Step, launch, start};
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pending::{ClientCall, Item, Work};
+use crate::state::stream::BUILT_IN;
 
 /// The status with which a call says that it has to wait for work that is not done. The client
 /// never sees it: the call is made again when something has changed.
 pub(crate) const BLOCKED: Status = Status(i32::MIN);
 
-/// Handles up to this one denote the null stream.
-const LEGACY: u64 = 1;
-
 /// Returns whether a stream and the null stream wait for each other.
 fn is_blocking(d: &Driver, stream: u64) -> bool {
     // The stream of each thread does; of a destroyed stream nobody knows.
-    stream == LEGACY + 1 || d.streams.get(&stream).is_some_and(|s| s.flags == 0)
+    stream == BUILT_IN || d.streams.get(&stream).is_some_and(|s| s.flags == 0)
 }
 
 /// Returns whether work on a stream has to wait for work before it.

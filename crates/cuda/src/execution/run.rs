@@ -101,7 +101,8 @@ fn leave(d: &mut Driver, context: u64, run: &mut Run) -> Outcome {
 /// Makes the context fail because a loop does not end.
 fn hangs(d: &mut Driver, context: u64) -> Status {
     let text = format!(
-        "the condition of a graph's loop is still not 0 after {MOST_ROUNDS} rounds, so that the graph is taken to hang"
+        "the condition of a graph's loop is still not 0 after {MOST_ROUNDS} rounds, \
+         so that the graph is taken to hang"
     );
     d.print_error(&text);
     failure::explain(text);

@@ -50,7 +50,7 @@ impl Graph {
     }
 
     /// Returns nodes and all nodes that they depend on.
-    pub(crate) fn ancestors(&self, of: &[u64]) -> BTreeSet<u64> {
+    fn ancestors(&self, of: &[u64]) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let mut waiting = of.to_vec();
         while let Some(node) = waiting.pop() {
@@ -59,6 +59,16 @@ impl Graph {
             }
         }
         found
+    }
+
+    /// Returns whether all nodes are among those given and the nodes that these depend on.
+    pub(crate) fn reaches<'n>(
+        &self,
+        last: &[u64],
+        nodes: impl IntoIterator<Item = &'n u64>,
+    ) -> bool {
+        let found = self.ancestors(last);
+        nodes.into_iter().all(|node| found.contains(node))
     }
 
     /// Returns all edges, from a node to one that depends on it.

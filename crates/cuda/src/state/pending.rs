@@ -11,6 +11,7 @@ use runtime::{Shape, WaitingLaunch};
 
 use super::action::Action;
 use super::plan::Run;
+use super::stream::LEGACY;
 
 /// A call of the client's function.
 #[derive(Clone, Copy, Debug)]
@@ -77,9 +78,6 @@ impl Item {
                 || is_null(stream) && self.blocking)
     }
 }
-
-/// Handles up to this one denote the null stream.
-const LEGACY: u64 = 1;
 
 /// All work that waits.
 #[derive(Default)]

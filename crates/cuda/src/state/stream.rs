@@ -8,6 +8,8 @@ use cuda_abi::CUstreamAttrID;
 
 use super::capture::CapturePoint;
 
+/// Handles up to this one denote the null stream.
+pub(crate) const LEGACY: u64 = 1;
 /// The last handle of the built-in streams: the null stream, the legacy stream, the per-thread
 /// stream.
 pub(crate) const BUILT_IN: u64 = 2;

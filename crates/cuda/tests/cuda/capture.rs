@@ -11,7 +11,7 @@ use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
 
-use crate::common::{at, is, ok};
+use crate::common::{at, is, made, ok};
 
 const GLOBAL: i32 = 0;
 const RELAXED: i32 = 2;
@@ -36,14 +36,6 @@ const PTX: &str = "
 
 /// Words in the tests' buffer.
 const N: usize = 8;
-
-/// Returns the value that a call writes to its first argument.
-#[track_caller]
-fn made(call: impl FnOnce(usize) -> i32) -> u64 {
-    let mut handle = 0_u64;
-    ok(call(at(&mut handle)));
-    *std::hint::black_box(&handle)
-}
 
 /// A context with a zeroed buffer, a stream, and the kernel that adds to each word.
 struct Fixture {

@@ -13,7 +13,7 @@ use cuda_abi::{
     CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeParams, CUmemorytype,
 };
 
-use crate::common::{at, is, ok};
+use crate::common::{at, count, is, made, ok};
 
 /// `add` adds to one word; `next` does, too, and sets the condition to what is left up to a limit;
 /// `set` sets the condition to a value.
@@ -62,14 +62,6 @@ const WHILE: i32 = 1;
 const SWITCH: i32 = 2;
 const CONDITIONAL: i32 = 13;
 const ASSIGN_DEFAULT: u32 = 1;
-
-/// Returns the value that a call writes to its first argument.
-#[track_caller]
-fn made(call: impl FnOnce(usize) -> i32) -> u64 {
-    let mut handle = 0_u64;
-    ok(call(at(&mut handle)));
-    *std::hint::black_box(&handle)
-}
 
 /// Returns the structure that a call writes.
 #[track_caller]
@@ -527,12 +519,6 @@ fn nodes_of_clones_are_found() {
     let ids = [f.graph, clone].map(|graph| shown::<u32>(|out| cuGraphGetId(graph, out)));
     assert_ne!(ids[0], ids[1]);
     assert_eq!(shown::<u32>(|out| cuGraphNodeGetLocalId(add, out)), 1);
-}
-
-/// Adds one to the number at an address.
-extern "C" fn count(data: usize) {
-    let seen: u32 = cuda_abi::host::get(data).unwrap();
-    cuda_abi::host::put(data, &(seen + 1)).unwrap();
 }
 
 #[test]

@@ -7,19 +7,11 @@ use cuda::exports::general::*;
 use cuda::exports::memory::*;
 use cuda_abi::{Abi, CUmemAccessDesc, CUmemAllocationProp, CUmemLocation};
 
-use crate::common::{at, is, ok};
+use crate::common::{at, is, made, ok};
 
 const DEVICE: CUmemLocation = CUmemLocation { r#type: 1, id: 0 };
 const NONE: i32 = 0;
 const READWRITE: i32 = 3;
-
-/// Returns the value that a call writes to its first argument.
-#[track_caller]
-fn made(call: impl FnOnce(usize) -> i32) -> u64 {
-    let mut handle = 0_u64;
-    ok(call(at(&mut handle)));
-    *std::hint::black_box(&handle)
-}
 
 fn device_memory() -> CUmemAllocationProp {
     CUmemAllocationProp { r#type: 1, location: DEVICE, ..Abi::zeroed() }

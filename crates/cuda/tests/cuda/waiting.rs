@@ -11,7 +11,7 @@ use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
 
-use crate::common::{at, is, ok};
+use crate::common::{at, count, is, made, ok};
 
 /// `answer` waits `rounds` times until the first word is the number of the round, and then sets the
 /// second word to it. `add` adds to a word.
@@ -46,14 +46,6 @@ const PTX: &str = "
     }\0";
 
 const NON_BLOCKING: u32 = 1;
-
-/// Returns the value that a call writes to its first argument.
-#[track_caller]
-fn made(call: impl FnOnce(usize) -> i32) -> u64 {
-    let mut handle = 0_u64;
-    ok(call(at(&mut handle)));
-    *std::hint::black_box(&handle)
-}
 
 /// A context with the kernels, two streams, and two words that the host sees, too.
 struct Fixture {
@@ -167,12 +159,6 @@ fn work_after_a_waiting_kernel_waits() {
     // A copy that returns when it is done.
     ok(cuMemcpyDtoH_v2(at(&mut sum), data, 4));
     assert_eq!(*std::hint::black_box(&sum), 11);
-}
-
-/// Adds one to the number at an address.
-extern "C" fn count(data: usize) {
-    let seen: u32 = cuda_abi::host::get(data).unwrap();
-    cuda_abi::host::put(data, &(seen + 1)).unwrap();
 }
 
 #[test]

@@ -19,3 +19,17 @@ pub(crate) fn ok(status: i32) {
 pub(crate) fn is(status: i32, wanted: Status) {
     assert_eq!(Status(status), wanted);
 }
+
+/// Returns the value that a call writes to its first argument.
+#[track_caller]
+pub(crate) fn made(call: impl FnOnce(usize) -> i32) -> u64 {
+    let mut handle = 0_u64;
+    ok(call(at(&mut handle)));
+    *std::hint::black_box(&handle)
+}
+
+/// Adds one to the number at an address.
+pub(crate) extern "C" fn count(data: usize) {
+    let seen: u32 = cuda_abi::host::get(data).unwrap();
+    cuda_abi::host::put(data, &(seen + 1)).unwrap();
+}
