@@ -62,7 +62,10 @@ pub(crate) fn is_captured(d: &mut Driver, stream: u64) -> Outcome<bool> {
         return if invalidated { Err(Status::STREAM_CAPTURE_INVALIDATED) } else { Ok(true) };
     }
     if stream <= LEGACY {
-        let blocking = |s: &u64| d.streams.get(s).is_some_and(|s| s.flags == 0);
+        // Each context has a null stream of its own.
+        let context = d.current()?;
+        let blocking =
+            |s: &u64| d.streams.get(s).is_some_and(|s| s.flags == 0 && s.context == context);
         let conflicting =
             d.captures.streams.iter().find(|(s, _)| blocking(s)).map(|(_, p)| p.capture);
         if let Some(capture) = conflicting {
