@@ -92,7 +92,7 @@ pub enum Launched {
 
 impl Launched {
     /// Returns the report; a launch that waits is a hang.
-    fn ended(self) -> Result<Report, Failure> {
+    fn report(self) -> Result<Report, Failure> {
         match self {
             Self::Ended(report) => Ok(*report),
             Self::Waits(waiting) => Err(Failure::Stopped(waiting.stop)),
@@ -158,7 +158,7 @@ impl Context {
         shape: Shape,
         params: &[u8],
     ) -> Result<Report, Failure> {
-        self.launch_until_wait((id, kernel), shape, params, false)?.ended()
+        self.launch_until_wait((id, kernel), shape, params, false)?.report()
     }
 
     /// Does the same. With `keeps`, a launch whose threads all wait for memory to change is kept,
@@ -223,7 +223,7 @@ impl Context {
         shape: Shape,
         params: &[u8],
     ) -> Result<Report, Failure> {
-        self.launch_kept((id, kernel), shape, params, false)?.ended()
+        self.launch_kept((id, kernel), shape, params, false)?.report()
     }
 
     /// Runs one grid, which is kept if it waits.

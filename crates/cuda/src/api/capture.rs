@@ -202,7 +202,7 @@ fn is_joined(d: &Driver, id: u64, origin: u64) -> Outcome {
     let graph = d.graphs.live.get(&capture.graph).ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
     let last = d.captures.streams.get(&origin).map_or(&[][..], |p| &p.after);
     let others = d.captures.streams.iter().filter(|(s, p)| p.capture == id && **s != origin);
-    if graph.reaches(last, others.flat_map(|(_, p)| &p.after)) {
+    if graph.covers(last, others.flat_map(|(_, p)| &p.after)) {
         Ok(())
     } else {
         Err(Status::STREAM_CAPTURE_UNJOINED)
@@ -222,7 +222,7 @@ pub(crate) fn forget(d: &mut Driver, stream: u64) {
     let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.live.get(&c.graph));
     let others = d.captures.streams.values().filter(|p| p.capture == part.capture);
     let last: Vec<u64> = others.flat_map(|p| &p.after).copied().collect();
-    if !graph.is_some_and(|graph| graph.reaches(&last, &part.after)) {
+    if !graph.is_some_and(|graph| graph.covers(&last, &part.after)) {
         d.captures.invalidate(part.capture);
     }
 }

@@ -62,7 +62,7 @@ impl Graph {
     }
 
     /// Returns whether all nodes are among those given and the nodes that these depend on.
-    pub(crate) fn reaches<'n>(
+    pub(crate) fn covers<'n>(
         &self,
         last: &[u64],
         nodes: impl IntoIterator<Item = &'n u64>,

@@ -11,7 +11,7 @@ use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
 
-use crate::common::{at, is, made, ok};
+use crate::common::{at, is, ok, written};
 
 const GLOBAL: i32 = 0;
 const RELAXED: i32 = 2;
@@ -48,12 +48,12 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         ok(cuInit(0));
-        let context = made(|out| cuCtxCreate_v2(out, 0, 0));
-        let module = made(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
-        let add = made(|out| cuModuleGetFunction(out, module, c"add".as_ptr().addr()));
-        let data = made(|out| cuMemAlloc_v2(out, 4 * N));
+        let context = written(|out| cuCtxCreate_v2(out, 0, 0));
+        let module = written(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
+        let add = written(|out| cuModuleGetFunction(out, module, c"add".as_ptr().addr()));
+        let data = written(|out| cuMemAlloc_v2(out, 4 * N));
         ok(cuMemsetD8_v2(data, 0, 4 * N));
-        let stream = made(|out| cuStreamCreate(out, NON_BLOCKING));
+        let stream = written(|out| cuStreamCreate(out, NON_BLOCKING));
         Self { context, data, stream, add }
     }
 
@@ -82,7 +82,7 @@ impl Fixture {
 
     #[track_caller]
     fn instantiated(&self, graph: u64) -> u64 {
-        made(|out| cuGraphInstantiateWithFlags(out, graph, 0))
+        written(|out| cuGraphInstantiateWithFlags(out, graph, 0))
     }
 }
 
@@ -107,7 +107,7 @@ fn captured_work_runs_with_the_graph() {
     assert_eq!(f.word(), 0);
     ok(f.launch(0, 1));
     assert_eq!(f.word(), 1);
-    let graph = made(|out| cuStreamEndCapture(f.stream, out));
+    let graph = written(|out| cuStreamEndCapture(f.stream, out));
     assert_eq!(f.state(), 0);
     let exec = f.instantiated(graph);
     for _ in 0..2 {
@@ -116,16 +116,16 @@ fn captured_work_runs_with_the_graph() {
         assert_eq!(std::mem::take(std::hint::black_box(&mut seen)), [10; N]);
     }
     // Each node depends on the one before.
-    let count = made(|out| cuGraphGetNodes(graph, 0, out)) as usize;
-    let edges = made(|out| cuGraphGetEdges(graph, 0, 0, out));
+    let count = written(|out| cuGraphGetNodes(graph, 0, out)) as usize;
+    let edges = written(|out| cuGraphGetEdges(graph, 0, 0, out));
     assert_eq!((count, edges), (4, 3));
     let mut nodes = [0_u64; 4];
     let mut room = 4_u64;
     ok(cuGraphGetNodes(graph, at(&mut nodes), at(&mut room)));
-    let kinds = nodes.map(|node| made(|out| cuGraphNodeGetType(node, out)));
+    let kinds = nodes.map(|node| written(|out| cuGraphNodeGetType(node, out)));
     assert_eq!(kinds, [2, 0, 0, 1]);
-    assert_eq!(made(|out| cuGraphGetRootNodes(graph, 0, out)), 1);
-    assert_eq!(made(|out| cuGraphNodeGetDependencies(nodes[0], 0, out)), 0);
+    assert_eq!(written(|out| cuGraphGetRootNodes(graph, 0, out)), 1);
+    assert_eq!(written(|out| cuGraphNodeGetDependencies(nodes[0], 0, out)), 0);
     ok(cuGraphDestroy(graph));
     ok(cuGraphExecDestroy(exec));
 }
@@ -133,8 +133,8 @@ fn captured_work_runs_with_the_graph() {
 #[test]
 fn other_streams_take_part_by_events() {
     let f = Fixture::new();
-    let other = made(|out| cuStreamCreate(out, NON_BLOCKING));
-    let (fork, join) = (made(|out| cuEventCreate(out, 0)), made(|out| cuEventCreate(out, 0)));
+    let other = written(|out| cuStreamCreate(out, NON_BLOCKING));
+    let (fork, join) = (written(|out| cuEventCreate(out, 0)), written(|out| cuEventCreate(out, 0)));
     ok(cuStreamBeginCapture_v2(f.stream, GLOBAL));
     ok(f.launch(f.stream, 1));
     ok(cuEventRecord(fork, f.stream));
@@ -150,10 +150,10 @@ fn other_streams_take_part_by_events() {
     let [id, of, after] = places;
     ok(cuStreamGetCaptureInfo_v2(f.stream, status, id, of, after, at(&mut count)));
     assert_eq!(*std::hint::black_box(&count), 1);
-    let whole = made(|out| cuStreamEndCapture(f.stream, out));
+    let whole = written(|out| cuStreamEndCapture(f.stream, out));
     assert_eq!(*std::hint::black_box(&graph), whole);
     assert_ne!(*std::hint::black_box(&list), 0);
-    assert_eq!(made(|out| cuGraphGetEdges(whole, 0, 0, out)), 3);
+    assert_eq!(written(|out| cuGraphGetEdges(whole, 0, 0, out)), 3);
     ok(cuGraphLaunch(f.instantiated(whole), 0));
     assert_eq!(f.word(), 111);
     // The other stream no longer captures.
@@ -180,7 +180,7 @@ fn other_streams_take_part_by_events() {
 #[test]
 fn calls_that_cannot_be_captured_invalidate_the_capture() {
     let f = Fixture::new();
-    let event = made(|out| cuEventCreate(out, 0));
+    let event = written(|out| cuEventCreate(out, 0));
     ok(cuEventRecord(event, 0));
     let mut out = 0_u64;
     let cases: [(&dyn Fn() -> i32, Status); 4] = [
@@ -200,7 +200,7 @@ fn calls_that_cannot_be_captured_invalidate_the_capture() {
         assert_eq!((f.state(), f.word()), (0, 0));
     }
     // The null stream waits for blocking streams.
-    let blocking = made(|out| cuStreamCreate(out, 0));
+    let blocking = written(|out| cuStreamCreate(out, 0));
     ok(cuStreamBeginCapture_v2(blocking, RELAXED));
     is(f.launch(0, 1), Status::STREAM_CAPTURE_IMPLICIT);
     is(cuStreamEndCapture(blocking, at(&mut out)), Status::STREAM_CAPTURE_INVALIDATED);
@@ -228,7 +228,7 @@ static CALLED: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn remember(data: usize) {
     // Callbacks can call the driver.
-    assert_ne!(made(|out| cuDriverGetVersion(out)), 0);
+    assert_ne!(written(|out| cuDriverGetVersion(out)), 0);
     CALLED.fetch_add(data, Ordering::Relaxed);
 }
 
@@ -240,16 +240,16 @@ fn graphs_call_the_client_and_hold_other_graphs() {
     ok(f.launch(f.stream, 1));
     ok(cuLaunchHostFunc(f.stream, remember as *const () as usize, 1));
     ok(f.launch(f.stream, 2));
-    let inner = made(|out| cuStreamEndCapture(f.stream, out));
+    let inner = written(|out| cuStreamEndCapture(f.stream, out));
     let exec = f.instantiated(inner);
     assert_eq!(called(), 0);
     // A graph launched on a capturing stream becomes a node of the captured graph.
     ok(cuStreamBeginCapture_v2(f.stream, RELAXED));
     ok(cuGraphLaunch(exec, f.stream));
     ok(f.launch(f.stream, 100));
-    let outer = made(|out| cuStreamEndCapture(f.stream, out));
-    let node = made(|out| cuGraphAddChildGraphNode(out, outer, 0, 0, inner));
-    assert_eq!(made(|out| cuGraphNodeGetType(node, out)), 4);
+    let outer = written(|out| cuStreamEndCapture(f.stream, out));
+    let node = written(|out| cuGraphAddChildGraphNode(out, outer, 0, 0, inner));
+    assert_eq!(written(|out| cuGraphNodeGetType(node, out)), 4);
     ok(cuGraphLaunch(f.instantiated(outer), f.stream));
     assert_eq!((f.word(), called()), (106, 2));
 
@@ -258,12 +258,12 @@ fn graphs_call_the_client_and_hold_other_graphs() {
     ok(f.launch(f.stream, 1000));
     ok(cuLaunchHostFunc(f.stream, remember as *const () as usize, 1));
     ok(f.launch(f.stream, 2000));
-    let changed = made(|out| cuStreamEndCapture(f.stream, out));
+    let changed = written(|out| cuStreamEndCapture(f.stream, out));
     let mut info = [9_u64; 3];
     ok(cuGraphExecUpdate_v2(exec, changed, at(&mut info)));
     ok(cuGraphLaunch(exec, f.stream));
     assert_eq!((f.word(), called()), (3106, 3));
-    made(|out| cuGraphAddEmptyNode(out, outer, 0, 0));
+    written(|out| cuGraphAddEmptyNode(out, outer, 0, 0));
     is(cuGraphExecUpdate_v2(exec, outer, at(&mut info)), Status::GRAPH_EXEC_UPDATE_FAILURE);
     const TOPOLOGY_CHANGED: u32 = 2;
     assert_eq!(std::hint::black_box(&info)[0] as u32, TOPOLOGY_CHANGED);
@@ -271,7 +271,7 @@ fn graphs_call_the_client_and_hold_other_graphs() {
     ok(f.launch(f.stream, 1));
     ok(f.launch(f.stream, 2));
     ok(cuLaunchHostFunc(f.stream, remember as *const () as usize, 1));
-    let other = made(|out| cuStreamEndCapture(f.stream, out));
+    let other = written(|out| cuStreamEndCapture(f.stream, out));
     is(cuGraphExecUpdate_v2(exec, other, at(&mut info)), Status::GRAPH_EXEC_UPDATE_FAILURE);
     const TYPE_CHANGED: u32 = 3;
     assert_eq!(std::hint::black_box(&info)[0] as u32, TYPE_CHANGED);
@@ -280,7 +280,8 @@ fn graphs_call_the_client_and_hold_other_graphs() {
 #[test]
 fn events_belong_to_contexts_and_graphs_record_them() {
     let f = Fixture::new();
-    let (event, late) = (made(|out| cuEventCreate(out, 0)), made(|out| cuEventCreate(out, 0)));
+    let (event, late) =
+        (written(|out| cuEventCreate(out, 0)), written(|out| cuEventCreate(out, 0)));
     let mut time = 0.0_f32;
     is(cuEventElapsedTime(at(&mut time), event, late), Status::INVALID_HANDLE);
     ok(cuEventQuery(late));
@@ -289,8 +290,8 @@ fn events_belong_to_contexts_and_graphs_record_them() {
     ok(cuStreamWaitEvent(f.stream, event, 1));
     ok(f.launch(f.stream, 1));
     ok(cuEventRecordWithFlags(late, f.stream, 1));
-    let graph = made(|out| cuStreamEndCapture(f.stream, out));
-    assert_eq!(made(|out| cuGraphGetNodes(graph, 0, out)), 3);
+    let graph = written(|out| cuStreamEndCapture(f.stream, out));
+    assert_eq!(written(|out| cuGraphGetNodes(graph, 0, out)), 3);
     ok(cuGraphLaunch(f.instantiated(graph), f.stream));
     ok(cuEventElapsedTime(at(&mut time), event, late));
     assert!(*std::hint::black_box(&time) > 0.0);
@@ -307,8 +308,8 @@ fn events_belong_to_contexts_and_graphs_record_them() {
 #[test]
 fn captures_extend_existing_graphs() {
     let f = Fixture::new();
-    let graph = made(|out| cuGraphCreate(out, 0));
-    let first = made(|out| cuGraphAddEmptyNode(out, graph, 0, 0));
+    let graph = written(|out| cuGraphCreate(out, 0));
+    let first = written(|out| cuGraphAddEmptyNode(out, graph, 0, 0));
     let mut after = [first];
     ok(cuStreamBeginCaptureToGraph(f.stream, graph, at(&mut after), 0, 1, RELAXED));
     ok(f.launch(f.stream, 1));
@@ -316,9 +317,9 @@ fn captures_extend_existing_graphs() {
     ok(cuStreamUpdateCaptureDependencies(f.stream, at(&mut after), 1, 1));
     ok(f.launch(f.stream, 2));
     is(cuStreamUpdateCaptureDependencies(f.stream, at(&mut [99_u64]), 1, 0), Status::INVALID_VALUE);
-    assert_eq!(made(|out| cuStreamEndCapture(f.stream, out)), graph);
-    assert_eq!(made(|out| cuGraphNodeGetDependentNodes(first, 0, out)), 2);
-    assert_eq!(made(|out| cuGraphGetEdges(graph, 0, 0, out)), 2);
+    assert_eq!(written(|out| cuStreamEndCapture(f.stream, out)), graph);
+    assert_eq!(written(|out| cuGraphNodeGetDependentNodes(first, 0, out)), 2);
+    assert_eq!(written(|out| cuGraphGetEdges(graph, 0, 0, out)), 2);
     ok(cuGraphLaunch(f.instantiated(graph), 0));
     assert_eq!(f.word(), 3);
 }

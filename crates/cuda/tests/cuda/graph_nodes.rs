@@ -13,7 +13,7 @@ use cuda_abi::{
     CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeParams, CUmemorytype,
 };
 
-use crate::common::{at, count, is, made, ok};
+use crate::common::{at, count, is, ok, written};
 
 /// `add` adds to one word; `next` does, too, and sets the condition to what is left up to a limit;
 /// `set` sets the condition to a value.
@@ -82,16 +82,16 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         ok(cuInit(0));
-        let context = made(|out| cuCtxCreate_v2(out, 0, 0));
-        let module = made(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
-        let data = made(|out| cuMemAlloc_v2(out, 4));
+        let context = written(|out| cuCtxCreate_v2(out, 0, 0));
+        let module = written(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
+        let data = written(|out| cuMemAlloc_v2(out, 4));
         ok(cuMemsetD32_v2(data, 0, 1));
-        let graph = made(|out| cuGraphCreate(out, 0));
+        let graph = written(|out| cuGraphCreate(out, 0));
         Self { context, module, data, graph }
     }
 
     fn kernel(&self, name: &std::ffi::CStr) -> u64 {
-        made(|out| cuModuleGetFunction(out, self.module, name.as_ptr().addr()))
+        written(|out| cuModuleGetFunction(out, self.module, name.as_ptr().addr()))
     }
 
     /// Adds a launch of one thread to a graph.
@@ -99,7 +99,7 @@ impl Fixture {
     fn launch(&self, graph: u64, after: &[u64], name: &std::ffi::CStr, params: &[usize]) -> u64 {
         let mut node = launch_of(self.kernel(name), params);
         let after = (after.as_ptr().addr(), after.len());
-        made(|out| cuGraphAddKernelNode_v2(out, graph, after.0, after.1, at(&mut node)))
+        written(|out| cuGraphAddKernelNode_v2(out, graph, after.0, after.1, at(&mut node)))
     }
 
     /// Adds a launch of `add`.
@@ -114,7 +114,7 @@ impl Fixture {
     fn conditional(&self, after: &[u64], condition: u64, kind: i32, size: u32) -> Vec<u64> {
         let mut params = conditional_of(condition, kind, size);
         let after = (after.as_ptr().addr(), after.len());
-        made(|out| cuGraphAddNode_v2(out, self.graph, after.0, 0, after.1, at(&mut params)));
+        written(|out| cuGraphAddNode_v2(out, self.graph, after.0, 0, after.1, at(&mut params)));
         let params = std::hint::black_box(params).to_bytes();
         let inside = CUDA_CONDITIONAL_NODE_PARAMS::from_bytes(
             &params[16..16 + size_of::<CUDA_CONDITIONAL_NODE_PARAMS>()],
@@ -125,7 +125,7 @@ impl Fixture {
 
     #[track_caller]
     fn instantiated(&self) -> u64 {
-        made(|out| cuGraphInstantiateWithFlags(out, self.graph, 0))
+        written(|out| cuGraphInstantiateWithFlags(out, self.graph, 0))
     }
 
     /// Launches and returns the word.
@@ -174,7 +174,7 @@ fn conditional_of(handle: u64, kind: i32, size: u32) -> CUgraphNodeParams {
 }
 
 fn condition(f: &Fixture, default: u32, flags: u32) -> u64 {
-    made(|out| cuGraphConditionalHandleCreate(out, f.graph, f.context, default, flags))
+    written(|out| cuGraphConditionalHandleCreate(out, f.graph, f.context, default, flags))
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn allocation(bytesize: u64) -> CUDA_MEM_ALLOC_NODE_PARAMS {
 
 /// The current and the highest number of bytes that graphs use.
 fn used() -> (u64, u64) {
-    let read = |attribute| made(|out| cuDeviceGetGraphMemAttribute(0, attribute, out));
+    let read = |attribute| written(|out| cuDeviceGetGraphMemAttribute(0, attribute, out));
     (read(0), read(1))
 }
 
@@ -305,7 +305,7 @@ fn memory_of_a_graph_lives_from_its_node_to_its_release() {
     let f = Fixture::new();
     let before = used().0;
     let mut params = allocation(4000);
-    let node = made(|out| cuGraphAddMemAllocNode(out, f.graph, 0, 0, at(&mut params)));
+    let node = written(|out| cuGraphAddMemAllocNode(out, f.graph, 0, 0, at(&mut params)));
     let address = std::hint::black_box(params).dptr;
     assert_eq!(
         shown::<CUDA_MEM_ALLOC_NODE_PARAMS>(|out| cuGraphMemAllocNodeGetParams(node, out)).bytesize,
@@ -320,7 +320,7 @@ fn memory_of_a_graph_lives_from_its_node_to_its_release() {
         ..Abi::zeroed()
     };
     let mut after = [node];
-    made(|out| cuGraphAddMemsetNode(out, f.graph, at(&mut after), 1, at(&mut fill), f.context));
+    written(|out| cuGraphAddMemsetNode(out, f.graph, at(&mut after), 1, at(&mut fill), f.context));
     // Outside of a launch there is no memory.
     is(cuMemsetD32_v2(address, 1, 1), Status::INVALID_VALUE);
     let exec = f.instantiated();
@@ -335,12 +335,12 @@ fn memory_of_a_graph_lives_from_its_node_to_its_release() {
     is(cuMemFree_v2(address), Status::INVALID_VALUE);
     ok(cuGraphLaunch(exec, 0));
     // Another graph may free it.
-    let other = made(|out| cuGraphCreate(out, 0));
-    let free = made(|out| cuGraphAddMemFreeNode(out, other, 0, 0, address));
-    assert_eq!(made(|out| cuGraphMemFreeNodeGetParams(free, out)), address);
+    let other = written(|out| cuGraphCreate(out, 0));
+    let free = written(|out| cuGraphAddMemFreeNode(out, other, 0, 0, address));
+    assert_eq!(written(|out| cuGraphMemFreeNodeGetParams(free, out)), address);
     is(cuGraphAddMemFreeNode(at(&mut 0_u64), other, 0, 0, address), Status::INVALID_VALUE);
     is(cuGraphAddMemFreeNode(at(&mut 0_u64), other, 0, 0, f.data), Status::INVALID_VALUE);
-    let frees = made(|out| cuGraphInstantiateWithFlags(out, other, 0));
+    let frees = written(|out| cuGraphInstantiateWithFlags(out, other, 0));
     ok(cuGraphLaunch(frees, 0));
     is(cuGraphLaunch(frees, 0), Status::INVALID_VALUE);
     assert_eq!(used().0, before);
@@ -364,9 +364,9 @@ fn memory_of_a_graph_lives_from_its_node_to_its_release() {
 fn a_launch_frees_memory_of_the_last_one() {
     let f = Fixture::new();
     let mut params = allocation(64);
-    made(|out| cuGraphAddMemAllocNode(out, f.graph, 0, 0, at(&mut params)));
-    let exec = made(|out| cuGraphInstantiateWithFlags(out, f.graph, 1));
-    assert_eq!(made(|out| cuGraphExecGetFlags(exec, out)), 1);
+    written(|out| cuGraphAddMemAllocNode(out, f.graph, 0, 0, at(&mut params)));
+    let exec = written(|out| cuGraphInstantiateWithFlags(out, f.graph, 1));
+    assert_eq!(written(|out| cuGraphExecGetFlags(exec, out)), 1);
     for _ in 0..3 {
         ok(cuGraphLaunch(exec, 0));
     }
@@ -382,11 +382,11 @@ fn a_launch_frees_memory_of_the_last_one() {
 #[test]
 fn captured_allocations_are_nodes() {
     let f = Fixture::new();
-    let stream = made(|out| cuStreamCreate(out, 1));
-    let other = made(|out| cuStreamCreate(out, 1));
-    let (fork, join) = (made(|out| cuEventCreate(out, 0)), made(|out| cuEventCreate(out, 0)));
+    let stream = written(|out| cuStreamCreate(out, 1));
+    let other = written(|out| cuStreamCreate(out, 1));
+    let (fork, join) = (written(|out| cuEventCreate(out, 0)), written(|out| cuEventCreate(out, 0)));
     ok(cuStreamBeginCapture_v2(stream, 0));
-    let memory = made(|out| cuMemAllocAsync(out, 4, stream));
+    let memory = written(|out| cuMemAllocAsync(out, 4, stream));
     ok(cuMemsetD32Async(memory, 5, 1, stream));
     ok(cuEventRecord(fork, stream));
     ok(cuStreamWaitEvent(other, fork, 0));
@@ -396,12 +396,12 @@ fn captured_allocations_are_nodes() {
     ok(cuStreamWaitEvent(stream, join, 0));
     // The work of the stream has been joined back.
     ok(cuStreamDestroy_v2(other));
-    let graph = made(|out| cuStreamEndCapture(stream, out));
+    let graph = written(|out| cuStreamEndCapture(stream, out));
     assert_eq!(f.word(), 0);
-    let exec = made(|out| cuGraphInstantiateWithFlags(out, graph, 0));
+    let exec = written(|out| cuGraphInstantiateWithFlags(out, graph, 0));
     assert_eq!(f.word_after(exec), 5);
     assert_eq!(f.word_after(exec), 5);
-    let nodes = made(|out| cuGraphGetNodes(graph, 0, out));
+    let nodes = written(|out| cuGraphGetNodes(graph, 0, out));
     assert_eq!(nodes, 4);
 }
 
@@ -416,7 +416,7 @@ fn parameters_are_shown() {
     assert_eq!(cuda_abi::host::get::<u32>(pointers[1]), Ok(42));
     // They serve as the parameters of another node.
     let mut again = shown_add;
-    made(|out| cuGraphAddKernelNode_v2(out, f.graph, 0, 0, at(&mut again)));
+    written(|out| cuGraphAddKernelNode_v2(out, f.graph, 0, 0, at(&mut again)));
     assert_eq!(f.word_after(f.instantiated()), 84);
     is(cuGraphMemcpyNodeGetParams(add, at(&mut CUDA_MEMCPY3D::zeroed())), Status::INVALID_VALUE);
 
@@ -434,7 +434,7 @@ fn parameters_are_shown() {
         Depth: 1,
         ..Abi::zeroed()
     };
-    let node = made(|out| cuGraphAddMemcpyNode(out, f.graph, 0, 0, at(&mut copy), f.context));
+    let node = written(|out| cuGraphAddMemcpyNode(out, f.graph, 0, 0, at(&mut copy), f.context));
     assert_eq!(shown::<CUDA_MEMCPY3D>(|out| cuGraphMemcpyNodeGetParams(node, out)), copy);
     let mut fill = CUDA_MEMSET_NODE_PARAMS {
         dst: f.data,
@@ -444,32 +444,32 @@ fn parameters_are_shown() {
         width: 2,
         height: 1,
     };
-    let node = made(|out| cuGraphAddMemsetNode(out, f.graph, 0, 0, at(&mut fill), f.context));
+    let node = written(|out| cuGraphAddMemsetNode(out, f.graph, 0, 0, at(&mut fill), f.context));
     assert_eq!(shown::<CUDA_MEMSET_NODE_PARAMS>(|out| cuGraphMemsetNodeGetParams(node, out)), fill);
     let mut any: CUgraphNodeParams = shown(|out| cuGraphNodeGetParams(node, out));
     assert_eq!((any.r#type, any.reserved1[0]), (2, f.data as i64));
     // A node keeps its type.
     is(cuGraphNodeSetParams(add, at(&mut any)), Status::INVALID_VALUE);
     ok(cuGraphNodeSetParams(node, at(&mut any)));
-    let event = made(|out| cuEventCreate(out, 0));
-    let record = made(|out| cuGraphAddEventRecordNode(out, f.graph, 0, 0, event));
-    let other = made(|out| cuEventCreate(out, 0));
+    let event = written(|out| cuEventCreate(out, 0));
+    let record = written(|out| cuGraphAddEventRecordNode(out, f.graph, 0, 0, event));
+    let other = written(|out| cuEventCreate(out, 0));
     ok(cuGraphEventRecordNodeSetEvent(record, other));
-    assert_eq!(made(|out| cuGraphEventRecordNodeGetEvent(record, out)), other);
+    assert_eq!(written(|out| cuGraphEventRecordNodeGetEvent(record, out)), other);
     is(cuGraphEventWaitNodeGetEvent(record, at(&mut 0_u64)), Status::INVALID_VALUE);
-    let wait = made(|out| cuGraphAddEventWaitNode(out, f.graph, 0, 0, event));
-    assert_eq!(made(|out| cuGraphEventWaitNodeGetEvent(wait, out)), event);
+    let wait = written(|out| cuGraphAddEventWaitNode(out, f.graph, 0, 0, event));
+    assert_eq!(written(|out| cuGraphEventWaitNodeGetEvent(wait, out)), event);
 }
 
 #[test]
 fn nodes_of_executable_graphs_are_changed_and_disabled() {
     let f = Fixture::new();
-    let child = made(|out| cuGraphCreate(out, 0));
+    let child = written(|out| cuGraphCreate(out, 0));
     f.add(child, &[], 1);
-    let node = made(|out| cuGraphAddChildGraphNode(out, f.graph, 0, 0, child));
+    let node = written(|out| cuGraphAddChildGraphNode(out, f.graph, 0, 0, child));
     let add = f.add(f.graph, &[], 10);
     // The node has a copy of the graph.
-    let inner = made(|out| cuGraphChildGraphNodeGetGraph(node, out));
+    let inner = written(|out| cuGraphChildGraphNodeGetGraph(node, out));
     assert_ne!(inner, child);
     is(cuGraphDestroy(inner), Status::INVALID_VALUE);
     f.add(child, &[], 1000);
@@ -487,32 +487,32 @@ fn nodes_of_executable_graphs_are_changed_and_disabled() {
     f.add(child, &[], 1);
     is(cuGraphExecChildGraphNodeSetParams(exec, node, child), Status::GRAPH_EXEC_UPDATE_FAILURE);
     // A captured launch of the graph is a graph in a node.
-    let stream = made(|out| cuStreamCreate(out, 1));
+    let stream = written(|out| cuStreamCreate(out, 1));
     ok(cuStreamBeginCapture_v2(stream, 0));
     ok(cuGraphLaunch(exec, stream));
-    let captured = made(|out| cuStreamEndCapture(stream, out));
-    let captured = made(|out| cuGraphInstantiateWithFlags(out, captured, 0));
+    let captured = written(|out| cuStreamEndCapture(stream, out));
+    let captured = written(|out| cuGraphInstantiateWithFlags(out, captured, 0));
     assert_eq!(f.word_after(captured), 212 + 2022);
 }
 
 #[test]
 fn nodes_of_clones_are_found() {
     let f = Fixture::new();
-    let child = made(|out| cuGraphCreate(out, 0));
+    let child = written(|out| cuGraphCreate(out, 0));
     f.add(child, &[], 1);
-    let inner = made(|out| cuGraphAddChildGraphNode(out, f.graph, 0, 0, child));
+    let inner = written(|out| cuGraphAddChildGraphNode(out, f.graph, 0, 0, child));
     let add = f.add(f.graph, &[inner], 10);
-    let clone = made(|out| cuGraphClone(out, f.graph));
-    let cloned = made(|out| cuGraphNodeFindInClone(out, add, clone));
+    let clone = written(|out| cuGraphClone(out, f.graph));
+    let cloned = written(|out| cuGraphNodeFindInClone(out, add, clone));
     assert_ne!(cloned, add);
-    assert_eq!(made(|out| cuGraphNodeGetContainingGraph(cloned, out)), clone);
-    assert_eq!(made(|out| cuGraphNodeGetDependencies(cloned, 0, out)), 1);
+    assert_eq!(written(|out| cuGraphNodeGetContainingGraph(cloned, out)), clone);
+    assert_eq!(written(|out| cuGraphNodeGetDependencies(cloned, 0, out)), 1);
     is(cuGraphNodeFindInClone(at(&mut 0_u64), cloned, clone), Status::INVALID_VALUE);
     let (mut data, mut more) = (f.data, 500_u32);
     let mut changed = launch_of(f.kernel(c"add"), &[at(&mut data), at(&mut more)]);
     ok(cuGraphKernelNodeSetParams_v2(cloned, at(&mut changed)));
     assert_eq!(f.word_after(f.instantiated()), 11);
-    let exec = made(|out| cuGraphInstantiateWithFlags(out, clone, 0));
+    let exec = written(|out| cuGraphInstantiateWithFlags(out, clone, 0));
     assert_eq!(f.word_after(exec), 11 + 501);
     ok(cuGraphDestroyNode(cloned));
     is(cuGraphNodeFindInClone(at(&mut 0_u64), add, clone), Status::INVALID_VALUE);
@@ -528,7 +528,7 @@ fn objects_are_destroyed_with_their_last_reference() {
     let data = at(&mut calls);
     let calls = || cuda_abi::host::get::<u32>(data).unwrap();
     let destroy = count as *const () as usize;
-    let object = made(|out| cuUserObjectCreate(out, data, destroy, 1, 1));
+    let object = written(|out| cuUserObjectCreate(out, data, destroy, 1, 1));
     is(cuUserObjectCreate(at(&mut 0_u64), data, destroy, 1, 0), Status::INVALID_VALUE);
     is(cuUserObjectCreate(at(&mut 0_u64), data, destroy, 0, 1), Status::INVALID_VALUE);
     is(cuUserObjectRelease(object, 2), Status::INVALID_VALUE);
@@ -536,7 +536,7 @@ fn objects_are_destroyed_with_their_last_reference() {
     ok(cuGraphRetainUserObject(f.graph, object, 1, 1));
     f.add(f.graph, &[], 1);
     let exec = f.instantiated();
-    let clone = made(|out| cuGraphClone(out, f.graph));
+    let clone = written(|out| cuGraphClone(out, f.graph));
     ok(cuGraphReleaseUserObject(f.graph, object, 1));
     is(cuGraphReleaseUserObject(f.graph, object, 1), Status::INVALID_VALUE);
     ok(cuGraphDestroy(clone));

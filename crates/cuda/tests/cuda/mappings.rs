@@ -7,7 +7,7 @@ use cuda::exports::general::*;
 use cuda::exports::memory::*;
 use cuda_abi::{Abi, CUmemAccessDesc, CUmemAllocationProp, CUmemLocation};
 
-use crate::common::{at, is, made, ok};
+use crate::common::{at, is, ok, written};
 
 const DEVICE: CUmemLocation = CUmemLocation { r#type: 1, id: 0 };
 const NONE: i32 = 0;
@@ -18,7 +18,7 @@ fn device_memory() -> CUmemAllocationProp {
 }
 
 fn created(len: u64) -> u64 {
-    made(|out| cuMemCreate(out, len as usize, at(&mut device_memory()), 0))
+    written(|out| cuMemCreate(out, len as usize, at(&mut device_memory()), 0))
 }
 
 fn set_access(address: u64, len: u64, flags: i32) -> i32 {
@@ -37,9 +37,9 @@ fn word(address: u64) -> Result<u32, Status> {
 #[test]
 fn mapped_memory_keeps_its_content() {
     ok(cuInit(0));
-    let context = made(|out| cuCtxCreate_v2(out, 0, 0));
-    let unit = made(|out| cuMemGetAllocationGranularity(out, at(&mut device_memory()), 0));
-    let base = made(|out| cuMemAddressReserve(out, 4 * unit as usize, 0, 0, 0));
+    let context = written(|out| cuCtxCreate_v2(out, 0, 0));
+    let unit = written(|out| cuMemGetAllocationGranularity(out, at(&mut device_memory()), 0));
+    let base = written(|out| cuMemAddressReserve(out, 4 * unit as usize, 0, 0, 0));
     assert!(base.is_multiple_of(unit));
     let [first, second] = [created(unit), created(2 * unit)];
     ok(cuMemMap(base, unit as usize, 0, first, 0));
@@ -49,7 +49,7 @@ fn mapped_memory_keeps_its_content() {
     ok(set_access(base, 3 * unit, READWRITE));
     assert_eq!(word(base + 3 * unit - 4), Ok(0));
     assert_eq!(word(base + 3 * unit), Err(Status::INVALID_VALUE));
-    let mut flags = made(|out| cuMemGetAccess(out, at(&mut { DEVICE }), base + unit));
+    let mut flags = written(|out| cuMemGetAccess(out, at(&mut { DEVICE }), base + unit));
     assert_eq!(flags, READWRITE as u64);
     // Fills and copies go over the end of a mapping.
     ok(cuMemsetD32_v2(base, 7, 3 * unit as usize / 4));
@@ -57,7 +57,7 @@ fn mapped_memory_keeps_its_content() {
     ok(cuMemcpyDtoD_v2(base + unit - 4, base + 2 * unit, 64));
     assert_eq!([0, unit - 4, unit, 3 * unit - 4].map(|at| word(base + at)), [Ok(7); 4]);
     // The handle is found by an address, with another reference.
-    assert_eq!(made(|out| cuMemRetainAllocationHandle(out, base + 5)), first);
+    assert_eq!(written(|out| cuMemRetainAllocationHandle(out, base + 5)), first);
     ok(cuMemRelease(first));
     let mut properties = CUmemAllocationProp::zeroed();
     ok(cuMemGetAllocationPropertiesFromHandle(at(&mut properties), first));
@@ -73,7 +73,7 @@ fn mapped_memory_keeps_its_content() {
     assert_eq!(word(base + 3 * unit), Err(Status::INVALID_VALUE));
     ok(set_access(base + 3 * unit, unit, READWRITE));
     assert_eq!(word(base + 3 * unit), Ok(9));
-    flags = made(|out| cuPointerGetAttribute(out, 19, base + 3 * unit + 8));
+    flags = written(|out| cuPointerGetAttribute(out, 19, base + 3 * unit + 8));
     assert_eq!(flags, base + 3 * unit);
     // Without references, memory lives as long as its mapping.
     [first, second].into_iter().for_each(|handle| ok(cuMemRelease(handle)));
@@ -89,12 +89,12 @@ fn mapped_memory_keeps_its_content() {
 #[test]
 fn mappings_are_checked() {
     ok(cuInit(0));
-    let context = made(|out| cuCtxCreate_v2(out, 0, 0));
+    let context = written(|out| cuCtxCreate_v2(out, 0, 0));
     let unit = 2_usize << 20;
     let invalid = Status::INVALID_VALUE;
     let mut out = 0_u64;
-    let plain = made(|out| cuMemAlloc_v2(out, unit));
-    let base = made(|out| cuMemAddressReserve(out, 2 * unit, 0, 0, 0));
+    let plain = written(|out| cuMemAlloc_v2(out, unit));
+    let base = written(|out| cuMemAddressReserve(out, 2 * unit, 0, 0, 0));
     let len = unit as u64;
     let handle = created(len);
     // Sizes, alignments and options.
@@ -137,8 +137,8 @@ fn mappings_are_checked() {
     is(cuMemUnmap(base, unit), invalid);
     // An address that is wished for is given if it is free.
     let wish = base + (1 << 30);
-    assert_eq!(made(|out| cuMemAddressReserve(out, unit, 0, wish, 0)), wish);
-    assert_ne!(made(|out| cuMemAddressReserve(out, unit, 0, wish, 0)), wish);
-    assert_ne!(made(|out| cuMemAddressReserve(out, unit, 0, 0x1000, 0)), 0x1000);
+    assert_eq!(written(|out| cuMemAddressReserve(out, unit, 0, wish, 0)), wish);
+    assert_ne!(written(|out| cuMemAddressReserve(out, unit, 0, wish, 0)), wish);
+    assert_ne!(written(|out| cuMemAddressReserve(out, unit, 0, 0x1000, 0)), 0x1000);
     ok(cuCtxDestroy_v2(context));
 }

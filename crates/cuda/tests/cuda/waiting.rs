@@ -11,7 +11,7 @@ use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
 
-use crate::common::{at, count, is, made, ok};
+use crate::common::{at, count, is, ok, written};
 
 /// `answer` waits `rounds` times until the first word is the number of the round, and then sets the
 /// second word to it. `add` adds to a word.
@@ -59,12 +59,12 @@ struct Fixture {
 impl Fixture {
     fn new(flags: u32) -> Self {
         ok(cuInit(0));
-        let context = made(|out| cuCtxCreate_v2(out, 0, 0));
-        let module = made(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
+        let context = written(|out| cuCtxCreate_v2(out, 0, 0));
+        let module = written(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
         let [answer, add] = [c"answer", c"add"]
-            .map(|name| made(|out| cuModuleGetFunction(out, module, name.as_ptr().addr())));
-        let streams = [(); 2].map(|()| made(|out| cuStreamCreate(out, flags)));
-        let words = made(|out| cuMemAllocManaged(out, 64, 1));
+            .map(|name| written(|out| cuModuleGetFunction(out, module, name.as_ptr().addr())));
+        let streams = [(); 2].map(|()| written(|out| cuStreamCreate(out, flags)));
+        let words = written(|out| cuMemAllocManaged(out, 64, 1));
         Self { context, answer, add, streams, words }
     }
 
@@ -129,9 +129,10 @@ fn a_kernel_and_the_host_alternate() {
 fn work_after_a_waiting_kernel_waits() {
     let f = Fixture::new(0);
     let [stream, other] = f.streams;
-    let data = made(|out| cuMemAlloc_v2(out, 4));
+    let data = written(|out| cuMemAlloc_v2(out, 4));
     ok(cuMemsetD32_v2(data, 0, 1));
-    let (event, later) = (made(|out| cuEventCreate(out, 0)), made(|out| cuEventCreate(out, 0)));
+    let (event, later) =
+        (written(|out| cuEventCreate(out, 0)), written(|out| cuEventCreate(out, 0)));
     ok(f.answer(stream, f.words, 1));
     ok(f.add(stream, data, 1));
     ok(cuEventRecord(event, stream));
@@ -145,8 +146,8 @@ fn work_after_a_waiting_kernel_waits() {
     let mut time = 0_f32;
     is(cuEventElapsedTime(at(&mut time), event, later), Status::NOT_READY);
     // A stream that waits for no other goes on.
-    let free = made(|out| cuStreamCreate(out, NON_BLOCKING));
-    let seen = made(|out| cuMemAlloc_v2(out, 4));
+    let free = written(|out| cuStreamCreate(out, NON_BLOCKING));
+    let seen = written(|out| cuMemAlloc_v2(out, 4));
     ok(cuMemsetD32Async(seen, 9, 1, free));
     ok(cuMemcpyDtoDAsync_v2(f.words + 16, data, 4, free));
     ok(cuStreamSynchronize(free));
@@ -169,7 +170,7 @@ fn the_null_stream_and_blocking_streams_wait_for_each_other() {
     // Behind the null stream's work, another blocking stream waits, too.
     ok(f.add(0, f.words + 8, 1));
     ok(f.add(other, f.words + 12, 1));
-    let free = made(|out| cuStreamCreate(out, NON_BLOCKING));
+    let free = written(|out| cuStreamCreate(out, NON_BLOCKING));
     ok(f.add(free, f.words + 16, 1));
     ok(cuStreamSynchronize(free));
     assert_eq!([2, 3, 4].map(|i| f.word(i)), [0, 0, 1]);
@@ -182,7 +183,7 @@ fn the_null_stream_and_blocking_streams_wait_for_each_other() {
 fn a_stream_releases_a_waiting_kernel() {
     let f = Fixture::new(NON_BLOCKING);
     let [stream, other] = f.streams;
-    let words = made(|out| cuMemAlloc_v2(out, 8));
+    let words = written(|out| cuMemAlloc_v2(out, 8));
     ok(cuMemsetD32_v2(words, 0, 2));
     ok(f.answer(stream, words, 2));
     ok(cuStreamWriteValue32(other, words, 1, 0));
@@ -255,8 +256,8 @@ fn graphs_with_waiting_kernels_run_in_order() {
     ok(f.answer(stream, f.words, 1));
     ok(cuLaunchHostFunc(stream, count as *const () as usize, (f.words + 12) as usize));
     ok(f.add(stream, f.words + 8, 10));
-    let graph = made(|out| cuStreamEndCapture(stream, out));
-    let exec = made(|out| cuGraphInstantiateWithFlags(out, graph, 0));
+    let graph = written(|out| cuStreamEndCapture(stream, out));
+    let exec = written(|out| cuGraphInstantiateWithFlags(out, graph, 0));
     ok(cuGraphLaunch(exec, other));
     ok(cuGraphLaunch(exec, other));
     assert_eq!([2, 3].map(|i| f.word(i)), [1, 0]);
@@ -269,12 +270,12 @@ fn graphs_with_waiting_kernels_run_in_order() {
 fn memory_is_freed_after_its_last_use() {
     let f = Fixture::new(0);
     let [stream, _] = f.streams;
-    let memory = made(|out| cuMemAllocAsync(out, 4, stream));
+    let memory = written(|out| cuMemAllocAsync(out, 4, stream));
     ok(cuMemsetD32Async(memory, 3, 1, stream));
     ok(f.answer(stream, f.words, 1));
     ok(cuMemcpyDtoDAsync_v2(f.words + 8, memory, 4, stream));
     ok(cuMemFreeAsync(memory, stream));
-    let (pinned, words) = (made(|out| cuMemHostAlloc(out, 4096, 0)), f.words);
+    let (pinned, words) = (written(|out| cuMemHostAlloc(out, 4096, 0)), f.words);
     let waker = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
         cuda_abi::host::put(words as usize, &1_u32).unwrap();
@@ -290,7 +291,7 @@ fn memory_is_freed_after_its_last_use() {
 fn batches_are_copied_in_stream_order() {
     let f = Fixture::new(NON_BLOCKING);
     let [stream, _] = f.streams;
-    let data = made(|out| cuMemAlloc_v2(out, 8));
+    let data = written(|out| cuMemAlloc_v2(out, 8));
     [1, 2].iter().zip(8_u64..).for_each(|(&value, index)| f.set_word(index, value));
     let mut to = [data, data + 4, f.words];
     let mut from = [f.words + 32, f.words + 36, data + 4];

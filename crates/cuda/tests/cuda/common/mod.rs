@@ -22,7 +22,7 @@ pub(crate) fn is(status: i32, wanted: Status) {
 
 /// Returns the value that a call writes to its first argument.
 #[track_caller]
-pub(crate) fn made(call: impl FnOnce(usize) -> i32) -> u64 {
+pub(crate) fn written(call: impl FnOnce(usize) -> i32) -> u64 {
     let mut handle = 0_u64;
     ok(call(at(&mut handle)));
     *std::hint::black_box(&handle)
