@@ -1,23 +1,28 @@
 #!/usr/bin/env bash
-# Makes the shared mathematics libraries of the static ones in the same folder: link.sh FOLDER (target/debug).
+# Makes the shared mathematics libraries of the static ones in the same folder, and the one in front of NVRTC: link.sh FOLDER (target/debug).
 # Programs ask for symbols of the version that the library's name is. CUDA 12 and 13 have different names for some.
 set -euo pipefail
 
 folder=$1
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/link
 
-# library ARCHIVE PATTERN SONAME...: exports the functions with these names.
+# exporting NAME PATTERN OPTION...: a shared library of this name, which exports the functions with these names.
+exporting() {
+  local name=$1 pattern=$2 made=$folder/$1.$$ map=$folder/$1.$$.map
+  shift 2
+  printf '%s {\n  global: %s;\n  local: *;\n};\n' "$name" "$pattern" > "$map"
+  "${CC:-cc}" -shared -o "$made" -Wl,-soname,"$name" -Wl,--version-script="$map" "$@"
+  mv "$made" "$folder/$name"
+  rm "$map"
+}
+
+# library ARCHIVE PATTERN SONAME...: of a static library.
 library() {
-  local archive=$folder/$1 pattern=$2 name made map
+  local archive=$folder/$1 pattern=$2 name
   [ -e "$archive" ] || return 0
   shift 2
   for name in "$@"; do
-    made=$folder/$name.$$
-    map=$made.map
-    printf '%s {\n  global: %s;\n  local: *;\n};\n' "$name" "$pattern" > "$map"
-    "${CC:-cc}" -shared -o "$made" -Wl,-soname,"$name" -Wl,--version-script="$map" -Wl,--gc-sections \
-      -Wl,--whole-archive "$archive" -Wl,--no-whole-archive -lpthread -ldl -lm -lgcc_s -lc
-    mv "$made" "$folder/$name"
-    rm "$map"
+    exporting "$name" "$pattern" -Wl,--gc-sections -Wl,--whole-archive "$archive" -Wl,--no-whole-archive -lpthread -ldl -lm -lgcc_s -lc
   done
 }
 
@@ -27,3 +32,7 @@ library libcurand.a 'curand*' libcurand.so.10
 library libcufft.a 'cufft*' libcufft.so.11 libcufft.so.12
 library libcusparse.a 'cusparse*' libcusparse.so.12
 library libcusolver.a 'cusolver*' libcusolver.so.11 libcusolver.so.12
+
+for version in 12 13; do
+  exporting "libnvrtc.so.$version" 'nvrtc*; simtlab_nvrtc' -std=gnu11 -O1 -Wall -fPIC -DVERSION="\"$version\"" "$source/nvrtc.c" -lpthread -ldl
+done

@@ -30,6 +30,9 @@ const MATHEMATICS: [&str; 10] = [
     "libcusolver.so.12",
 ];
 
+/// The libraries in front of NVRTC, which are optional, too.
+const COMPILERS: [&str; 2] = ["libnvrtc.so.12", "libnvrtc.so.13"];
+
 /// A function that only this project's driver library exports.
 const MARKER_SYMBOL: &str = "simtlab_unsupported";
 
@@ -147,7 +150,7 @@ impl Folder {
         for name in DRIVER.1 {
             link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
         }
-        for name in RUNTIMES.into_iter().chain(MATHEMATICS) {
+        for name in RUNTIMES.into_iter().chain(MATHEMATICS).chain(COMPILERS) {
             let library = libraries.folder.join(name);
             if library.is_file() {
                 link(&library, &self.path.join(name))?;
