@@ -8,7 +8,7 @@
 source "$(dirname "$0")/../common.sh"
 : "${CUDA_SAMPLES:?say where a checkout of cuda-samples is}"
 build
-toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api nvidia-cublas nvidia-cufft nvidia-cusolver nvidia-cusparse
+toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api nvidia-cublas nvidia-cufft nvidia-cusolver nvidia-cusparse nvidia-nvtx nvidia-nvjpeg nvidia-npp nvidia-nvjitlink
 # Samples on the driver API make fat binaries of machine code by commands of their own.
 export NVCC_APPEND_FLAGS="-gencode arch=compute_80,code=compute_80"
 
@@ -20,7 +20,7 @@ fi
 
 # Why a build failed: what CMake does not find, else the first error.
 build_reason() {
-  grep -hoE 'Could NOT find [A-Za-z0-9]+|Could not find .*|Target "[^"]*" links to|CUDA::[a-zA-Z0-9_]+|fatal error: [^:]*|undefined reference to .*|cannot find -l[^ :]*|error.*' "$1" | head -n 2 | paste -sd' ' | cut -c1-160
+  grep -hoE '[A-Za-z0-9]+ not found - will not build|Could NOT find [A-Za-z0-9]+|Could not find .*|Target "[^"]*" links to|CUDA::[a-zA-Z0-9_]+|fatal error: .*|undefined reference to .*|cannot find -l[^ :]*|error.*' "$1" | head -n 2 | paste -sd' ' | cut -c1-160
 }
 
 # Why a run failed: what the report names, else the program's last words.
@@ -29,15 +29,46 @@ run_reason() {
     grep -hE 'rror|ailed|FAIL' "$1.out" "$1.err" | head -n 1; } | head -n 2 | paste -sd';' | cut -c1-200
 }
 
+# build_sample FOLDER OUT: configured once; later calls build what has changed.
+build_sample() {
+  mkdir -p "$2"
+  # What CMake found out about the compilers holds for all samples.
+  [ -d "$2/CMakeFiles" ] || cp -r "$environment/compilers" "$2/CMakeFiles" 2> /dev/null
+  [ -e "$2/build.ninja" ] || on_device cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release || return
+  on_device cmake --build "$2" -j "${JOBS:-2}"
+}
+
+# run_program PROGRAM OUT ARGUMENT...: sets outcome and reason.
+run_program() {
+  local program=$1 out=$2 code
+  shift 2
+  (cd "$(dirname "$program")" &&
+    timeout -s INT "${LIMIT:-60}" "$built/simtlab" exec --libraries "$built" -- "$program" "$@" > "$out/run.out" 2> "$out/run.err" < /dev/null)
+  code=$?
+  reason=
+  case $code in
+    0) outcome=ran ;;
+    2) outcome=waived reason=$(run_reason "$out/run") ;;
+    124 | 130) outcome=time ;;
+    *) outcome=failed reason="$code: $(run_reason "$out/run")" ;;
+  esac
+  # 3: the program has ended well, but a kernel has not. Some samples want assertions to fail.
+  if [ $code = 3 ] && ! grep -E '^  (fault|hang): ' "$out/run.err" | grep -qv '\[assert'; then
+    outcome=ran reason='assertions of its kernels fail'
+  fi
+}
+
 sample() {
-  local folder=$1 name out outcome reason code programs program
+  local folder=$1 name out outcome reason program plan line words begun=$SECONDS
   name=$(basename "$folder")
   out=$built_to/$name
-  mkdir -p "$out"
-  # What CMake found out about the compilers holds for all samples.
-  [ -d "$out/CMakeFiles" ] || cp -r "$environment/compilers" "$out/CMakeFiles" 2> /dev/null
-  if ! { on_device cmake -G Ninja -S "$folder" -B "$out" -DCMAKE_BUILD_TYPE=Release && on_device cmake --build "$out" -j "${JOBS:-2}"; } > "$out/build.log" 2>&1; then
-    printf '%s\tnot built\t%s\n' "$name" "$(build_reason "$out/build.log")"
+  mapfile -t plan < <("$environment/bin/python" "$here/clients/samples/arguments.py" "$copy/test_args.json" "$name")
+  if [ "${plan[0]}" = skip ]; then
+    printf '%s\tskipped\ttest_args.json\n' "$name"
+    return
+  fi
+  if ! build_sample "$folder" "$out" > "$out.log" 2>&1; then
+    printf '%s\tnot built\t%s\n' "$name" "$(build_reason "$out.log")"
     return
   fi
   if [ ! -d "$environment/compilers" ]; then
@@ -48,24 +79,35 @@ sample() {
   program=$(find "$out" -maxdepth 2 -type f -executable -name "$name*" ! -name '*.so*' | head -n 1)
   [ -n "$program" ] || program=$(find "$out" -maxdepth 1 -type f -executable ! -name '*.so*' | head -n 1)
   if [ -z "$program" ]; then
-    printf '%s\tnot built\tno program\n' "$name"
+    printf '%s\tnot built\t%s\n' "$name" "$(build_reason "$out.log")"
+    return
+  fi
+  if [ -n "${BUILD_ONLY:-}" ]; then
+    printf '%s\tbuilt\t\n' "$name"
     return
   fi
   # Samples look for their data from where they are.
-  (cd "$(dirname "$program")" && cp -rn "$folder"/data . 2> /dev/null
-    timeout -s INT "${LIMIT:-60}" "$built/simtlab" exec --libraries "$built" -- "$program" > "$out/run.out" 2> "$out/run.err" < /dev/null)
-  code=$?
-  reason=
-  case $code in
-    0) outcome=ran ;;
-    2) outcome=waived reason=$(run_reason "$out/run") ;;
-    124 | 130) outcome=time ;;
-    *) outcome=failed reason="$code: $(run_reason "$out/run")" ;;
-  esac
-  printf '%s\t%s\t%s\n' "$name" "$outcome" "$reason"
+  cp -rn "$folder"/data "$(dirname "$program")" 2> /dev/null
+  export SIMTLAB_DEVICES=${plan[0]}
+  for line in "${plan[@]:1}"; do
+    eval "words=($line)"
+    run_program "$program" "$out" "${words[@]}"
+    [ "$outcome" = ran ] || { reason="${line:+$line }$reason"; break; }
+  done
+  printf '%s\t%s\t%s\t%s\n' "$name" "$outcome" "$reason" "$((SECONDS - begun))"
 }
 
+# Samples that draw want a display; a virtual one does.
+if [ -z "${DISPLAY:-}" ] && [ -z "${BUILD_ONLY:-}" ] && command -v Xvfb > /dev/null; then
+  exec 7< <(exec Xvfb -displayfd 1 -screen 0 1024x1024x24 2> /dev/null)
+  display=$!
+  trap 'kill "$display"' EXIT
+  read -r number <&7
+  export DISPLAY=:$number
+fi
+
 set +e
+mkdir -p "$built_to"
 : > "$table"
 find "$copy/Samples" -name CMakeLists.txt -exec grep -l add_executable {} + | sort | while read -r file; do
   folder=$(dirname "$file")
