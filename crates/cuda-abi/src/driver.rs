@@ -5,6 +5,8 @@
 #![allow(non_camel_case_types, non_snake_case, reason = "names as CUDA's headers write them")]
 #![allow(missing_docs, reason = "the public documentation of the fields is CUDA's")]
 
+use hostmem::Argument;
+
 use crate::layout::{Abi, structs};
 
 structs! {
@@ -287,6 +289,16 @@ structs! {
         flags: i32,
     }
 
+    /// The name of memory that another process can open. What is in it is the driver's own.
+    CUipcMemHandle {
+        reserved: [u8; 64],
+    }
+
+    /// The name of an event that another process can open.
+    CUipcEventHandle {
+        reserved: [u8; 64],
+    }
+
     /// Options of a new context.
     CUctxCreateParams {
         execAffinityParams: usize,
@@ -314,5 +326,17 @@ impl CUmemLocation {
     #[must_use]
     pub fn from_word(word: u64) -> Self {
         Abi::from_bytes(&word.to_ne_bytes())
+    }
+}
+
+impl Argument for CUipcMemHandle {
+    fn text(&self, _: &str) -> String {
+        "a handle of memory".to_owned()
+    }
+}
+
+impl Argument for CUipcEventHandle {
+    fn text(&self, _: &str) -> String {
+        "a handle of an event".to_owned()
     }
 }

@@ -406,6 +406,11 @@ numbers! {
         SINGLE = 4,
     }
 
+    /// How memory of another process is opened.
+    CUipcMem_flags "CU_IPC_MEM_" {
+        LAZY_ENABLE_PEER_ACCESS = 1,
+    }
+
     /// A hint about managed memory.
     CUmem_advise "CU_MEM_ADVISE_" {
         SET_READ_MOSTLY = 1,

@@ -214,8 +214,9 @@ impl Patience {
         let is_calling =
             driver.pending.items.iter().any(|item| matches!(item.work, Work::Calling { .. }));
         let own = 1 + usize::from(driver.pending.has_thread);
-        // Other processes may share registered memory.
-        let is_alone = threads() <= own && !driver.memory.has_registered();
+        let is_shared =
+            driver.memory.may_be_shared() || driver.events.values().any(|e| e.shared.is_some());
+        let is_alone = threads() <= own && !is_shared;
         !is_calling && (is_alone || self.since.elapsed() >= PATIENCE)
     }
 

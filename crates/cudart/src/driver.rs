@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 use cuda_abi::host::Ptr;
-use cuda_abi::{Outcome, Status, c_str};
+use cuda_abi::{CUipcEventHandle, CUipcMemHandle, Outcome, Status, c_str};
 
 /// Returns the dynamic linker's handle of the driver library; 0 if there is none.
 fn library() -> usize {
@@ -226,6 +226,12 @@ driver! {
     cuMemPrefetchAsync(address: u64, len: usize, device: i32, stream: u64);
     cuMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize);
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64);
+
+    cuIpcGetMemHandle(out: Ptr, address: u64);
+    cuIpcOpenMemHandle_v2(out: Ptr, handle: CUipcMemHandle, flags: u32);
+    cuIpcCloseMemHandle(address: u64);
+    cuIpcGetEventHandle(out: Ptr, event: u64);
+    cuIpcOpenEventHandle(out: Ptr, handle: CUipcEventHandle);
 
     cuMemcpyAsync(to: u64, from: u64, len: usize, stream: u64);
     cuMemcpyBatchAsync(to: Ptr, from: Ptr, sizes: Ptr, count: usize, attributes: Ptr, indices: Ptr,

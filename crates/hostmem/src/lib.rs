@@ -10,6 +10,7 @@ mod arguments;
 mod front;
 mod maps;
 mod room;
+mod shared;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,6 +18,7 @@ pub use arguments::{Argument, arguments};
 pub use front::{on_own_stack, room_for_text};
 pub use maps::{Extent, Extents};
 pub use room::room;
+pub use shared::{SharedMemory, SharedName};
 
 /// Whether the kernel has refused to copy at all.
 static REFUSED: AtomicBool = AtomicBool::new(false);

@@ -352,6 +352,26 @@ impl Context {
         self.mirrors.add(&mut self.memory, "memory of the host", address, len, permission)
     }
 
+    /// Backs an allocation by host memory of its length, which receives its content: from now on
+    /// the bytes there are the allocation's. [`Self::unmap_host`] frees both.
+    ///
+    /// # Errors
+    /// Returns an error if no allocation starts at `address`, if host memory backs it already, or
+    /// if that cannot be written.
+    pub fn back_by_host(&mut self, address: Addr, host: u64) -> Result<(), ContextError> {
+        let found = self.allocation(address).filter(|&(start, _)| start == address);
+        let is_free = self.mirrors.around(address.0).is_none();
+        let len = found.filter(|_| is_free).map(|(_, len)| len);
+        let len = len.ok_or(MapError::NotAllocated { addr: address, inside: None })?;
+        let backed = self.mirrors.back(&self.memory, address.0, len, host);
+        backed.map_err(|error| ContextError::Host(error.address))?;
+        // Others may write what is undefined here.
+        if let Some(undefined) = self.undefined() {
+            undefined.define(address.0, len);
+        }
+        Ok(())
+    }
+
     /// Unmaps the host memory that starts at an address.
     ///
     /// # Errors
@@ -396,8 +416,8 @@ impl Context {
     /// it.
     pub fn read(&self, address: Addr, out: &mut [u8]) -> Result<(), ContextError> {
         self.check(address, out.len() as u64)?;
-        if self.mirrors.around(address.0).is_some() {
-            let whole = read_host(address.0, out) == out.len();
+        if let Some(host) = self.mirrors.host_address(address.0) {
+            let whole = read_host(host, out) == out.len();
             return if whole { Ok(()) } else { Err(ContextError::Host(address.0)) };
         }
         Ok(self.memory.read_bytes(address, out)?)
@@ -410,8 +430,8 @@ impl Context {
     /// it.
     pub fn write(&mut self, address: Addr, bytes: &[u8]) -> Result<(), ContextError> {
         self.check_write(address, bytes.len() as u64)?;
-        if self.mirrors.around(address.0).is_some() {
-            let whole = write_host(address.0, bytes) == bytes.len();
+        if let Some(host) = self.mirrors.host_address(address.0) {
+            let whole = write_host(host, bytes) == bytes.len();
             return if whole { Ok(()) } else { Err(ContextError::Host(address.0)) };
         }
         self.memory.host_write(address, bytes)?;
@@ -429,8 +449,8 @@ impl Context {
     /// Returns an error if the range is not inside one live allocation.
     pub fn expose(&mut self, address: Addr, len: u64, writes: bool) -> Result<u64, ContextError> {
         self.check(address, len)?;
-        if self.mirrors.around(address.0).is_some() {
-            return Ok(address.0);
+        if let Some(host) = self.mirrors.host_address(address.0) {
+            return Ok(host);
         }
         let at = self.memory.expose(address, len, writes);
         let at = at.ok_or(ContextError::Host(address.0))?;

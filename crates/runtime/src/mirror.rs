@@ -1,4 +1,4 @@
-//! Host memory that guests access at its own addresses.
+//! Host memory that guests access: at its own addresses, or at those of guest memory that it backs.
 //!
 //! Between launches, the host's bytes are authoritative. They are copied into guest memory before a
 //! launch. After a launch that has ended, the words of 8 bytes that it has changed are copied back,
@@ -25,15 +25,23 @@ pub(crate) enum Unit {
     Word = 8,
 }
 
-/// Mapped ranges of host memory, by start; lengths in bytes.
+/// A range of host memory: its length in bytes, and its address in the host.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    len: u64,
+    host: u64,
+}
+
+/// Mapped ranges of host memory, by start in guest memory.
 #[derive(Debug, Default)]
 pub(crate) struct Mirrors {
-    ranges: BTreeMap<u64, u64>,
+    ranges: BTreeMap<u64, Range>,
 }
 
 /// The content of the host ranges when a launch began.
 pub(crate) struct HostSnapshot {
-    ranges: Vec<(u64, Vec<u8>)>,
+    /// Addresses in guest memory and in the host, and the bytes.
+    ranges: Vec<(u64, u64, Vec<u8>)>,
     /// Whether guest memory was not the same before.
     pub(crate) changed: bool,
 }
@@ -53,8 +61,22 @@ impl Mirrors {
         permission: Permission,
     ) -> Result<(), MapError> {
         memory.map_at(name, Addr(address), len, permission)?;
-        self.ranges.insert(address, len);
+        self.ranges.insert(address, Range { len, host: address });
         Ok(())
+    }
+
+    /// Backs a region of guest memory by host memory, which receives its content.
+    pub(crate) fn back(
+        &mut self,
+        memory: &MemoryMap,
+        address: u64,
+        len: u64,
+        host: u64,
+    ) -> Result<(), HostUnmapped> {
+        self.ranges.insert(address, Range { len, host });
+        self.copy_initial(memory, address).inspect_err(|_| {
+            self.ranges.remove(&address);
+        })
     }
 
     pub(crate) fn remove(&mut self, memory: &mut MemoryMap, address: u64) -> Result<(), MapError> {
@@ -69,17 +91,24 @@ impl Mirrors {
         memory: &MemoryMap,
         address: u64,
     ) -> Result<(), HostUnmapped> {
-        let len = self.ranges.get(&address).copied().unwrap_or(0);
+        let missing = Range { len: 0, host: address };
+        let Range { len, host } = self.ranges.get(&address).copied().unwrap_or(missing);
         let mut bytes = vec![0; len as usize];
         let read = memory.read_bytes(Addr(address), &mut bytes).is_ok();
-        let written = read && write_host(address, &bytes) == bytes.len();
+        let written = read && write_host(host, &bytes) == bytes.len();
         if written { Ok(()) } else { Err(HostUnmapped { address }) }
     }
 
     /// Returns the start and length of the range around an address.
     pub(crate) fn around(&self, address: u64) -> Option<(u64, u64)> {
-        let (&start, &len) = self.ranges.range(..=address).next_back()?;
+        let (&start, &Range { len, .. }) = self.ranges.range(..=address).next_back()?;
         (address - start < len).then_some((start, len))
+    }
+
+    /// Returns the host's address of a byte of a range.
+    pub(crate) fn host_address(&self, address: u64) -> Option<u64> {
+        let (start, &Range { len, host }) = self.ranges.range(..=address).next_back()?;
+        (address - start < len).then(|| host + (address - start))
     }
 
     /// Copies the host's bytes into guest memory.
@@ -87,9 +116,9 @@ impl Mirrors {
         let mut before = Vec::new();
         let mut changed = false;
         let mut held = [0; PAGE];
-        for (&address, &len) in &self.ranges {
+        for (&address, &Range { len, host }) in &self.ranges {
             let mut bytes = vec![0; len as usize];
-            if read_host(address, &mut bytes) < bytes.len() {
+            if read_host(host, &mut bytes) < bytes.len() {
                 return Err(HostUnmapped { address });
             }
             for (i, page) in bytes.chunks(PAGE).enumerate() {
@@ -102,7 +131,7 @@ impl Mirrors {
                 let written = same || memory.host_write(at, page).is_ok();
                 debug_assert!(written);
             }
-            before.push((address, bytes));
+            before.push((address, host, bytes));
         }
         Ok(HostSnapshot { ranges: before, changed })
     }
@@ -115,16 +144,16 @@ impl Mirrors {
         unit: Unit,
     ) -> Result<(), HostUnmapped> {
         let mut now = [0; PAGE];
-        for (address, bytes) in &before.ranges {
+        for (address, host, bytes) in &before.ranges {
             for (i, page) in bytes.chunks(PAGE).enumerate() {
-                let at = address + (i * PAGE) as u64;
+                let (at, host) = (address + (i * PAGE) as u64, host + (i * PAGE) as u64);
                 let now = &mut now[..page.len()];
                 if memory.read_bytes(Addr(at), now).is_err() || now == page {
                     continue;
                 }
                 for (start, end) in changed(page, now, unit) {
                     let run = &now[start..end];
-                    if write_host(at + start as u64, run) < run.len() {
+                    if write_host(host + start as u64, run) < run.len() {
                         return Err(HostUnmapped { address: at + start as u64 });
                     }
                 }

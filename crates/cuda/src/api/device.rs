@@ -226,7 +226,8 @@ fn value(
         | A::CAN_USE_64_BIT_STREAM_MEM_OPS
         | A::CAN_USE_STREAM_WAIT_VALUE_NOR
         | A::VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED
-        | A::MEMORY_POOLS_SUPPORTED => 1,
+        | A::MEMORY_POOLS_SUPPORTED
+        | A::IPC_EVENT_SUPPORTED => 1,
         _ => 0,
     }
 }

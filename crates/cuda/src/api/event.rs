@@ -16,6 +16,8 @@ const FLAGS: u32 = CUevent_flags::BLOCKING_SYNC as u32 | DISABLE_TIMING | INTERP
 const DISABLE_TIMING: u32 = CUevent_flags::DISABLE_TIMING as u32;
 /// The flag of events for other processes.
 const INTERPROCESS: u32 = CUevent_flags::INTERPROCESS as u32;
+/// The flags that events for other processes have.
+pub(super) const SHARED: u32 = DISABLE_TIMING | INTERPROCESS;
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     let context = d.usable()?;
@@ -25,10 +27,7 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     }
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.events.insert(
-        handle,
-        EventState { context, flags, at: None, requested: 0, done: 0, point: None },
-    );
+    d.events.insert(handle, EventState::new(context, flags));
     Ok(())
 }
 
@@ -46,8 +45,7 @@ pub(crate) fn record(d: &mut Driver, event: u64, stream: u64) -> Outcome {
     if found.point.is_some() {
         return Ok(());
     }
-    found.requested += 1;
-    let number = found.requested;
+    let number = found.request();
     order::submit(d, context, stream, Work::Record { event, number })
 }
 
@@ -76,7 +74,7 @@ pub(crate) fn synchronize(d: &mut Driver, event: u64) -> Outcome {
     if let Some(failed) = d.context(event.context)?.failed {
         return Err(failed);
     }
-    if event.done < event.requested { Err(BLOCKED) } else { Ok(()) }
+    if event.is_settled() { Ok(()) } else { Err(BLOCKED) }
 }
 
 /// Does the same without waiting.
@@ -94,7 +92,7 @@ pub(crate) fn elapsed(d: &mut Driver, out: Ptr, start: u64, end: u64) -> Outcome
     if start.point.is_some() || end.point.is_some() {
         return Err(Status::CAPTURED_EVENT);
     }
-    if start.done < start.requested || end.done < end.requested {
+    if !start.is_settled() || !end.is_settled() {
         return Err(Status::NOT_READY);
     }
     let (Some(from), Some(to)) = (start.at, end.at) else { return Err(Status::INVALID_HANDLE) };

@@ -114,7 +114,7 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
     let context = d.usable()?;
     order::settled(d, context)?;
     match d.memory.live.get(&address).map(|a| &a.kind) {
-        Some(AllocationKind::Device | AllocationKind::Managed(_)) => {
+        Some(AllocationKind::Device | AllocationKind::Managed(_) | AllocationKind::Exported(_)) => {
             release(d, address);
             Ok(())
         }

@@ -116,9 +116,9 @@ pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, flags: u32) ->
         return capture::submit(d, stream, Action::Wait(event));
     }
     let found = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?;
-    let (point, number, done) = (found.point.clone(), found.requested, found.done);
+    let (point, number, is_done) = (found.point.clone(), found.requested(), found.is_settled());
     capture::wait(d, stream, point)?;
-    if done < number {
+    if !is_done {
         let context = d.stream_context(stream)?;
         order::submit(d, context, stream, Work::Await { event, number })?;
     }

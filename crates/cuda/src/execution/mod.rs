@@ -15,6 +15,7 @@ use cuda_abi::{Outcome, Status};
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pending::{ClientCall, Work};
+use crate::state::stream::EventState;
 
 /// How far work has come.
 pub(crate) enum Step {
@@ -37,13 +38,12 @@ pub(crate) fn start(d: &mut Driver, context: u64, work: Work) -> Outcome<Step> {
         Work::Record { event, number } => {
             // The client may have destroyed the event.
             if let Some(event) = d.events.get_mut(&event) {
-                event.at = Some(Instant::now());
-                event.done = event.done.max(number);
+                event.finish(number);
             }
             Ok(Step::Done)
         }
         Work::Await { event, number } => {
-            let is_done = d.events.get(&event).is_none_or(|event| event.done >= number);
+            let is_done = d.events.get(&event).is_none_or(|event| event.is_done(number));
             Ok(if is_done { Step::Done } else { Step::Waits(Work::Await { event, number }) })
         }
         Work::Call(call) => Ok(Step::Calls { call, then: None }),
@@ -63,7 +63,7 @@ fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome<Step> {
         Action::Free(address) => allocation::free(d, *address)?,
         Action::Record(event) => record(d, *event)?,
         Action::Wait(event) => {
-            let number = d.events.get(event).map_or(0, |event| event.requested);
+            let number = d.events.get(event).map_or(0, EventState::requested);
             return start(d, context, Work::Await { event: *event, number });
         }
         Action::WaitValue(condition) => {

@@ -1,9 +1,9 @@
 //! Memory: allocation, copies, fills, attributes, pools.
 
-use cuda_abi::CUmemLocation;
 use cuda_abi::host::Ptr;
+use cuda_abi::{CUipcEventHandle, CUipcMemHandle, CUmemLocation};
 
-use crate::api::{mapping, memory, pointer, pool};
+use crate::api::{mapping, memory, pointer, pool, process};
 
 exports! {
     cuMemGetInfo_v2(free: Ptr, total: Ptr) => |d| memory::info(d, free, total);
@@ -54,6 +54,15 @@ exports! {
         => |d| mapping::set_access(d, address, len, list, count);
     cuMemGetAccess(out: Ptr, location: Ptr, address: u64)
         => |d| mapping::access(d, out, location, address);
+
+    // Other processes.
+    cuIpcGetMemHandle(out: Ptr, address: u64) => |d| process::memory_handle(d, out, address);
+    cuIpcOpenMemHandle | cuIpcOpenMemHandle_v2 (out: Ptr, handle: CUipcMemHandle, flags: u32)
+        => |d| process::open_memory(d, out, handle, flags);
+    cuIpcCloseMemHandle(address: u64) => |d| process::close_memory(d, address);
+    cuIpcGetEventHandle(out: Ptr, event: u64) => |d| process::event_handle(d, out, event);
+    cuIpcOpenEventHandle(out: Ptr, handle: CUipcEventHandle)
+        => |d| process::open_event(d, out, handle);
 
     // Attributes.
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64)

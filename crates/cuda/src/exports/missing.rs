@@ -38,8 +38,8 @@ cuda_abi::missing_exports! {
     cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources cuGraphicsUnmapResources_ptsz
     cuGraphicsUnregisterResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxGetDevResource
     cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuGreenCtxWaitEvent
-    cuImportExternalMemory cuImportExternalSemaphore cuIpcCloseMemHandle cuIpcGetEventHandle
-    cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle cuIpcOpenMemHandle_v2
+    cuImportExternalMemory cuImportExternalSemaphore
+
     cuLaunchCooperativeKernelMultiDevice cuLaunchHostFunc_v2 cuLaunchHostFunc_v2_ptsz
     cuLibraryGetUnifiedFunction cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr
     cuLogicalEndpointBindMem cuLogicalEndpointCreate cuLogicalEndpointDestroy

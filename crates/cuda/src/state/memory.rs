@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::page::{PAGE, Pages};
+use super::process::SharedMemory;
 
 /// The kind of an allocation.
 #[derive(Debug)]
@@ -13,6 +14,10 @@ use super::page::{PAGE, Pages};
 pub(crate) enum AllocationKind {
     /// Device memory.
     Device,
+    /// Device memory for which another process has, or may have, a handle.
+    Exported(SharedMemory),
+    /// Device memory of another process, with the number of times that it was opened.
+    Imported(SharedMemory, u32),
     /// Physical memory that is mapped by the client.
     Mapped,
     /// Managed memory: host pages mapped into device memory at the same address.
@@ -40,7 +45,8 @@ pub(crate) struct Allocation {
 impl Allocation {
     /// Returns whether the memory is the device's alone.
     pub(crate) fn is_on_device(&self) -> bool {
-        matches!(self.kind, AllocationKind::Device | AllocationKind::Mapped)
+        use AllocationKind as K;
+        matches!(self.kind, K::Device | K::Exported(_) | K::Imported(..) | K::Mapped)
     }
 
     /// Returns whether host and device share the memory at one address.
@@ -107,9 +113,12 @@ impl Memory {
         self.live.remove(&address);
     }
 
-    /// Returns whether the client has registered memory of its own.
-    pub(crate) fn has_registered(&self) -> bool {
-        self.live.values().any(|a| matches!(a.kind, AllocationKind::Registered(_)))
+    /// Returns whether another process may change memory: what the client has registered, and what
+    /// has a handle for others.
+    pub(crate) fn may_be_shared(&self) -> bool {
+        use AllocationKind as K;
+        let may = |kind: &K| matches!(kind, K::Registered(_) | K::Exported(_) | K::Imported(..));
+        self.live.values().any(|a| may(&a.kind))
     }
 
     /// Iterates over the address ranges of pinned host memory, which are mapped only for launches

@@ -19,6 +19,7 @@ pub(crate) mod page;
 pub(crate) mod pending;
 pub(crate) mod plan;
 pub(crate) mod pool;
+pub(crate) mod process;
 pub(crate) mod shared;
 pub(crate) mod stream;
 

@@ -75,14 +75,14 @@ fn calls_unimplemented_functions() {
     }
 }
 
-#[test]
+/// Compiles a C program and runs it with the driver's path.
 #[cfg(target_os = "linux")]
-fn processes_may_fork_and_close_it() {
+fn run_program(source: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("process-c");
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(source.replace('.', "-"));
     let compiled = Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
-        .arg(root.join("tests/process.c"))
+        .arg(root.join("tests").join(source))
         .arg("-o")
         .arg(&program)
         .arg("-ldl")
@@ -92,4 +92,16 @@ fn processes_may_fork_and_close_it() {
     let ran = Command::new(&program).arg(library()).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn processes_may_fork_and_close_it() {
+    run_program("process.c");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn processes_share_memory_and_events() {
+    run_program("two_processes.c");
 }

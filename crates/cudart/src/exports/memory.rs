@@ -1,7 +1,7 @@
 //! Memory: allocation, copies, fills, symbols, attributes, pools.
 
 use cuda_abi::host::Ptr;
-use cuda_abi::{cudaExtent, cudaMemcpyKind, cudaPitchedPtr};
+use cuda_abi::{CUipcEventHandle, CUipcMemHandle, cudaExtent, cudaMemcpyKind, cudaPitchedPtr};
 
 use crate::driver::*;
 use crate::state::{context, known_device};
@@ -31,6 +31,15 @@ exports! {
         => memory::advise(address, len, advice, to);
     cudaMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize)
         => { context()?; cuMemRangeGetAttribute(out, size, attribute, address, len) };
+
+    // Other processes. The handles are the driver's.
+    cudaIpcGetMemHandle(out: Ptr, address: u64) => { context()?; cuIpcGetMemHandle(out, address) };
+    cudaIpcOpenMemHandle(out: Ptr, handle: CUipcMemHandle, flags: u32)
+        => { context()?; cuIpcOpenMemHandle_v2(out, handle, flags) };
+    cudaIpcCloseMemHandle(address: u64) => { context()?; cuIpcCloseMemHandle(address) };
+    cudaIpcGetEventHandle(out: Ptr, event: u64) => { context()?; cuIpcGetEventHandle(out, event) };
+    cudaIpcOpenEventHandle(out: Ptr, handle: CUipcEventHandle)
+        => { context()?; cuIpcOpenEventHandle(out, handle) };
 
     // Copies.
     cudaMemcpy | cudaMemcpy_ptds (to: u64, from: u64, len: usize, kind: i32)

@@ -1,0 +1,204 @@
+/* Two processes share memory and an event by handles. The driver's path is the first argument; the second process has more. */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                             \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
+            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);           \
+            fflush(stdout);                                                          \
+            _exit(1);                                                                \
+        }                                                                            \
+    } while (0)
+
+/* More than a page, and no multiple of one. */
+enum { WORDS = 3001, INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_READY = 600 };
+
+typedef struct { char reserved[64]; } handle;
+
+static void *library;
+static uint64_t context, kernel, stream;
+
+/* A function of the driver with arguments of any types. */
+#define CALL(name, ...) ((int (*)())dlsym(library, #name))(__VA_ARGS__)
+static int open_memory(uint64_t *at, handle h, unsigned flags) {
+    return ((int (*)(uint64_t *, handle, unsigned))dlsym(library, "cuIpcOpenMemHandle_v2"))(at, h, flags);
+}
+static int open_event(uint64_t *event, handle h) {
+    return ((int (*)(uint64_t *, handle))dlsym(library, "cuIpcOpenEventHandle"))(event, h);
+}
+static int copy_out(void *to, uint64_t from, size_t len) {
+    return ((int (*)(void *, uint64_t, size_t))dlsym(library, "cuMemcpyDtoH_v2"))(to, from, len);
+}
+
+/* Adds a number to each word. */
+static const char *const ADD =
+    ".version 7.0 .target sm_70 .address_size 64\n"
+    ".visible .entry add(.param .u64 at, .param .u32 number, .param .u32 words) {\n"
+    "  .reg .b32 %t, %b, %i, %n, %w, %v; .reg .b64 %a, %o; .reg .pred %p;\n"
+    "  ld.param.u64 %a, [at]; ld.param.u32 %n, [number]; ld.param.u32 %w, [words];\n"
+    "  mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mad.lo.u32 %i, %b, 128, %t;\n"
+    "  setp.ge.u32 %p, %i, %w; @%p ret;\n"
+    "  mul.wide.u32 %o, %i, 4; add.u64 %a, %a, %o;\n"
+    "  ld.global.u32 %v, [%a]; add.u32 %v, %v, %n; st.global.u32 [%a], %v; ret; }\n";
+
+static void prepare(const char *path) {
+    uint64_t module;
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(library);
+    CHECK(CALL(cuInit, 0) == 0);
+    CHECK(CALL(cuCtxCreate_v2, &context, 0, 0) == 0);
+    CHECK(CALL(cuModuleLoadData, &module, ADD) == 0);
+    CHECK(CALL(cuModuleGetFunction, &kernel, module, "add") == 0);
+    CHECK(CALL(cuStreamCreate, &stream, 1) == 0);
+}
+
+static void add(uint64_t at, unsigned number) {
+    unsigned words = WORDS;
+    void *parameters[] = { &at, &number, &words };
+    uint64_t function = kernel, on = stream;
+    int (*launch)(uint64_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, uint64_t, void **,
+                  void **) = (void *)dlsym(library, "cuLaunchKernel");
+    CHECK(launch(function, (WORDS + 127) / 128, 1, 1, 128, 1, 1, 0, on, parameters, NULL) == 0);
+}
+
+static void from_text(handle *h, const char *text) {
+    for (int i = 0; i < 64; i++) {
+        unsigned byte;
+        CHECK(sscanf(text + 2 * i, "%2x", &byte) == 1);
+        h->reserved[i] = (char)byte;
+    }
+}
+
+static void to_text(char *text, const handle *h) {
+    for (int i = 0; i < 64; i++)
+        sprintf(text + 2 * i, "%02x", (unsigned char)h->reserved[i]);
+}
+
+static void second(char **arguments) {
+    static unsigned words[WORDS];
+    handle memory, ready;
+    uint64_t at = 0, again = 0, event = 0, start = 0;
+    size_t len = 0;
+    char byte;
+    prepare(arguments[1]);
+    from_text(&memory, arguments[2]);
+    from_text(&ready, arguments[3]);
+    /* Handles that name something else. */
+    handle wrong = memory;
+    CHECK(open_memory(&at, ready, 1) == INVALID_HANDLE);
+    CHECK(open_event(&event, memory) == INVALID_HANDLE);
+    for (int i = 0; i < 64; i++) {
+        wrong.reserved[i] ^= 0x40;
+        CHECK(open_memory(&at, wrong, 1) != 0);
+        wrong = memory;
+    }
+    CHECK(open_memory(&at, memory, 2) == INVALID_VALUE);
+    CHECK(open_memory(&at, memory, 1) == 0);
+    CHECK(open_memory(&again, memory, 1) == 0 && at == again);
+    CHECK(CALL(cuMemGetAddressRange_v2, &start, &len, at + 5) == 0 && start == at && len == 4 * WORDS);
+    CHECK(CALL(cuMemFree_v2, at) == INVALID_VALUE);
+    CHECK(open_event(&event, ready) == 0);
+
+    /* What the first process has submitted waits, and so does what waits for its event. */
+    CHECK(CALL(cuStreamWaitEvent, stream, event, 0) == 0);
+    add(at, 100);
+    CHECK(CALL(cuEventRecord, event, stream) == 0);
+    CHECK(CALL(cuStreamQuery, stream) == NOT_READY);
+    CHECK(CALL(cuEventQuery, event) == NOT_READY);
+    CHECK(write(1, "w", 1) == 1 && read(0, &byte, 1) == 1);
+    CHECK(CALL(cuStreamSynchronize, stream) == 0);
+    CHECK(copy_out(words, at, sizeof words) == 0);
+    for (unsigned i = 0; i < WORDS; i++)
+        CHECK(words[i] == 7 * i + 10 + 100);
+
+    CHECK(CALL(cuIpcCloseMemHandle, at) == 0);
+    CHECK(copy_out(words, at, sizeof words) == 0);
+    CHECK(CALL(cuIpcCloseMemHandle, at) == 0);
+    CHECK(CALL(cuIpcCloseMemHandle, at) == INVALID_VALUE);
+    CHECK(copy_out(words, at, sizeof words) != 0);
+    CHECK(CALL(cuEventDestroy_v2, event) == 0);
+}
+
+static void first(char *program, char *path) {
+    static unsigned words[WORDS];
+    static char memory_text[129], event_text[129];
+    uint64_t at, event, plain, gate, pooled;
+    handle memory, same, ready;
+    int to_child[2], to_parent[2], status;
+    char byte;
+    prepare(path);
+    CHECK(CALL(cuMemAlloc_v2, &at, sizeof words) == 0);
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i] = 7 * i;
+    int (*copy_in)(uint64_t, void *, size_t) = (void *)dlsym(library, "cuMemcpyHtoD_v2");
+    CHECK(copy_in(at, words, sizeof words) == 0);
+    CHECK(CALL(cuIpcGetMemHandle, &memory, at) == 0);
+    CHECK(CALL(cuIpcGetMemHandle, &same, at) == 0 && !memcmp(&memory, &same, sizeof same));
+    CHECK(CALL(cuIpcGetMemHandle, &same, at + 4) == INVALID_VALUE);
+    CHECK(CALL(cuMemAllocAsync, &pooled, (size_t)64, stream) == 0);
+    CHECK(CALL(cuIpcGetMemHandle, &same, pooled) == INVALID_VALUE);
+    CHECK(open_memory(&plain, memory, 1) == INVALID_CONTEXT);
+    CHECK(CALL(cuEventCreate, &plain, 2) == 0);
+    CHECK(CALL(cuIpcGetEventHandle, &ready, plain) == INVALID_HANDLE);
+    CHECK(CALL(cuEventCreate, &event, 2 | 4) == 0);
+    CHECK(CALL(cuIpcGetEventHandle, &ready, event) == 0);
+    CHECK(open_event(&plain, ready) == INVALID_CONTEXT);
+
+    /* The stream waits for a word of the host, then adds, then records. */
+    CHECK(CALL(cuMemHostAlloc, &gate, (size_t)64, 0) == 0);
+    memset((void *)gate, 0, 64);
+    CHECK(CALL(cuStreamWaitValue32_v2, stream, gate, 1, 0) == 0);
+    add(at, 10);
+    CHECK(CALL(cuEventRecord, event, stream) == 0);
+    CHECK(CALL(cuEventQuery, event) == NOT_READY);
+
+    to_text(memory_text, &memory);
+    to_text(event_text, &ready);
+    CHECK(pipe(to_child) == 0 && pipe(to_parent) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(to_child[0], 0);
+        dup2(to_parent[1], 1);
+        close(to_parent[0]), close(to_parent[1]), close(to_child[0]), close(to_child[1]);
+        execl(program, program, path, memory_text, event_text, NULL);
+        _exit(127);
+    }
+    close(to_parent[1]);
+    if (read(to_parent[0], &byte, 1) != 1 || byte != 'w') {
+        char said[4096] = { byte };
+        CHECK(read(to_parent[0], said + 1, sizeof said - 2) >= 0);
+        puts(said);
+        CHECK(!"the second process waits");
+    }
+    *(volatile unsigned *)gate = 1;
+    CHECK(CALL(cuStreamSynchronize, stream) == 0);
+    CHECK(write(to_child[1], "g", 1) == 1);
+    char said[4096] = "";
+    CHECK(read(to_parent[0], said, sizeof said - 1) >= 0);
+    if (*said)
+        puts(said);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(CALL(cuEventSynchronize, event) == 0);
+    add(at, 1000);
+    CHECK(copy_out(words, at, sizeof words) == 0);
+    for (unsigned i = 0; i < WORDS; i++)
+        CHECK(words[i] == 7 * i + 10 + 100 + 1000);
+    CHECK(CALL(cuMemFree_v2, at) == 0);
+    CHECK(copy_out(words, at, sizeof words) != 0);
+    puts("all checks passed");
+}
+
+int main(int count, char **arguments) {
+    if (count > 2)
+        second(arguments);
+    else
+        first(arguments[0], arguments[1]);
+    return 0;
+}
