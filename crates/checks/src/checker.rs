@@ -18,7 +18,7 @@ use simt::observe::{
 };
 use vm::{Asynchrony, Definedness, UndefinedMemory};
 
-use crate::race::{Hazard, LateAccess, Race, Races, RacingAccess};
+use crate::race::{Hazard, LateAccess, Race, Races, RacingAccess, Strictness};
 use crate::rendezvous::Rendezvous;
 use crate::screening::Screening;
 
@@ -97,7 +97,7 @@ impl Checker {
             launch: Launch::default(),
             begun: 0,
             hang: None,
-            races: checks.has(Check::Race).then(|| Races::new(checks.has(Check::Volatile))),
+            races: checks.has(Check::Race).then(|| Races::new(strictness(checks))),
             rendezvous: checks.has(Check::Sync).then(Rendezvous::default),
             mbarriers: checks.has(Check::Sync).then(Mbarriers::default),
             products: checks.has(Check::Race).then(Products::default),
@@ -340,10 +340,15 @@ impl EventSink for Checker {
     }
 }
 
+/// What the race detector finds for these checks.
+fn strictness(checks: CheckSet) -> Strictness {
+    Strictness { volatiles: checks.has(Check::Volatile), harmless: checks.has(Check::Strict) }
+}
+
 /// The kind of a hazard of asynchronous operations and barriers in shared memory.
 fn protocol(hazard: Hazard) -> Option<Kind> {
     Some(match hazard {
-        Hazard::Unordered => return None,
+        Hazard::Unordered | Hazard::RelaxedOrder | Hazard::SilentStore => return None,
         Hazard::Barrier => Kind::BarrierBeforeInit,
         Hazard::Unfinished => Kind::UnfinishedRead,
         Hazard::WrongPhase { .. } => Kind::WrongPhase,
@@ -378,7 +383,7 @@ fn protocol_message(launch: &Launch, race: &Race) -> String {
         Hazard::Unfenced => {
             format!("no proxy fence is between the write at {with} and the operation of {at}")
         }
-        Hazard::Barrier | Hazard::Unordered => {
+        Hazard::Barrier | Hazard::Unordered | Hazard::RelaxedOrder | Hazard::SilentStore => {
             format!("the barrier is used at {with}, and nothing orders that with {at}")
         }
     }
@@ -412,6 +417,10 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
     let (a, b) = (first.thread, second.thread);
     let (kind, order) = if let Some(kind) = protocol(race.hazard) {
         (kind, "")
+    } else if race.hazard == Hazard::RelaxedOrder {
+        (Kind::UnfencedOverwrite, "")
+    } else if race.hazard == Hazard::SilentStore {
+        (Kind::RaceWithSilentStore, "")
     } else if race.of_volatiles {
         (Kind::RaceOfVolatiles, "")
     } else if race.equal_writes {
@@ -437,7 +446,7 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
     let places = [accesses[0].location.describe(), accesses[1].location.describe()];
     let [one, other] = [&accesses[0], &accesses[1]];
     let same = places[0] == places[1];
-    let message = if race.hazard != Hazard::Unordered {
+    let message = if protocol(race.hazard).is_some() {
         protocol_message(launch, race)
     } else if same {
         format!("threads race at {}: a {} and a {}", places[0], one.name(), other.name())
@@ -457,6 +466,7 @@ fn race_finding(launch: &Launch, race: &Race) -> Finding {
     };
     let lacking = match race.hazard {
         Hazard::Unfenced => "no proxy fence is between them",
+        Hazard::RelaxedOrder => "relaxed accesses are between them, and no fence",
         _ => "nothing orders them",
     };
     found.causes = vec![format!(

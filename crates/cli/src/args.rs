@@ -265,7 +265,7 @@ pub(crate) struct Run {
 #[derive(Debug, Default, Group)]
 #[command(next_help_heading = "Checks")]
 pub(crate) struct CheckOptions {
-    /// Check the launches for defects: race, init, sync, memory, or all; or volatile
+    /// Check the launches for defects: race, init, sync, memory, or all; or volatile, strict
     #[arg(
         long,
         value_name = "CHECKS",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use checks::Checker;
 use debug::{At, Console};
-use findings::{CheckSet, Finding, Findings};
+use findings::{CheckSet, Finding, Findings, Kind};
 use inputs::Array;
 use inputs::launch::{LaunchFile, Located};
 use isa::{Diagnostics, SourceMap, Span};
@@ -215,10 +215,13 @@ impl Case {
             let one = HostThreads::up_to(1);
             let report = run(Choice::Exact, None, one)?;
             if let Some(expected) = &file.findings {
-                let found = self.check_entry(file, mechanism.clone(), size.clone())?;
-                if !as_expected(&found, expected) {
-                    let message = format!("checks find {found:?}, expected {expected:?}");
-                    return Ok(Err(format!("under {entry}, {message}")));
+                for checks in ["all,volatile,strict", "all"] {
+                    let found = self.check_entry(file, (&mechanism, &size), checks)?;
+                    let expected = of_checks(expected, checks);
+                    if !as_expected(&found, &expected) {
+                        let message = format!("{checks} finds {found:?}, expected {expected:?}");
+                        return Ok(Err(format!("under {entry}, {message}")));
+                    }
                 }
             }
             // What the fast engine takes; elsewhere there is one engine, or the same one twice.
@@ -307,17 +310,17 @@ impl Case {
         file.debug.iter().map(answer).collect()
     }
 
-    /// Runs with every check; returns what they find, ordered.
+    /// Runs with checks; returns what they find, ordered.
     fn check_entry(
         &self,
         file: &TestFile,
-        mechanism: Located<String>,
-        size: Located<u64>,
+        (mechanism, size): (&Located<String>, &Located<u64>),
+        checks: &str,
     ) -> Result<Vec<ExpectedFinding>, Diagnostics> {
         let ways = (Choice::Exact, None, HostThreads::up_to(1));
-        let job = self.job(file, mechanism, size, ways)?;
-        let all = CheckSet::parse("all,volatile").unwrap_or_default();
-        let mut checker = Checker::new(job.module_name(), all);
+        let job = self.job(file, mechanism.clone(), size.clone(), ways)?;
+        let checks = CheckSet::parse(checks).unwrap_or_default();
+        let mut checker = Checker::new(job.module_name(), checks);
         let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut checker };
         let report = job.run(false, &mut monitor)?;
         Ok(in_short(&study::checks::conclude(checker, &report)))
@@ -391,6 +394,15 @@ pub(crate) fn in_short(findings: &Findings) -> Vec<ExpectedFinding> {
     let mut found: Vec<ExpectedFinding> = findings.iter().map(short).collect();
     found.sort();
     found
+}
+
+/// The findings that checks make.
+fn of_checks(expected: &[ExpectedFinding], checks: &str) -> Vec<ExpectedFinding> {
+    let checks = CheckSet::parse(checks).unwrap_or_default();
+    let made = |found: &&ExpectedFinding| {
+        Kind::find(&found.kind).is_ok_and(|kind| checks.has(kind.row().check))
+    };
+    expected.iter().filter(made).cloned().collect()
 }
 
 /// Whether findings are those that a case expects.

@@ -20,6 +20,8 @@ pub enum Check {
     Race,
     /// Volatile accesses that nothing orders, which are no races by the memory model.
     Volatile,
+    /// Races by the memory model that change no result on a device.
+    Strict,
     /// Memory that is read before it is written.
     Init,
     /// Barriers and collectives that not all threads reach.
@@ -34,16 +36,22 @@ pub enum Check {
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Memory,
         Self::Race,
         Self::Volatile,
+        Self::Strict,
         Self::Init,
         Self::Sync,
         Self::Api,
         Self::Leak,
         Self::Schedule,
     ];
+
+    /// Returns whether it finds, beside what `race` finds, what correct results may rely on.
+    const fn is_strict(self) -> bool {
+        matches!(self, Self::Volatile | Self::Strict)
+    }
 
     /// Returns the name on the command line.
     #[must_use]
@@ -52,6 +60,7 @@ impl Check {
             Self::Memory => "memory",
             Self::Race => "race",
             Self::Volatile => "volatile",
+            Self::Strict => "strict",
             Self::Init => "init",
             Self::Sync => "sync",
             Self::Api => "api",
@@ -63,11 +72,11 @@ impl Check {
 
 /// A set of checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CheckSet(u8);
+pub struct CheckSet(u16);
 
 impl CheckSet {
-    /// Parses names with commas between them; `all` stands for every check but `volatile`, and
-    /// `volatile` for `race` as well.
+    /// Parses names with commas between them; `all` stands for every check but `volatile` and
+    /// `strict`, which stand for `race` as well.
     ///
     /// # Errors
     /// Returns a message that names the checks, if a name is none of them.
@@ -75,7 +84,7 @@ impl CheckSet {
         let mut set = Self::default();
         for name in text.split(',').map(str::trim) {
             if name == "all" {
-                let usual = Check::ALL.iter().filter(|check| **check != Check::Volatile);
+                let usual = Check::ALL.iter().filter(|check| !check.is_strict());
                 usual.for_each(|check| set.insert(*check));
                 continue;
             }
@@ -89,7 +98,7 @@ impl CheckSet {
 
     fn insert(&mut self, check: Check) {
         self.0 |= 1 << check as u8;
-        if check == Check::Volatile {
+        if check.is_strict() {
             self.insert(Check::Race);
         }
     }
@@ -224,6 +233,21 @@ kinds! {
         cure "Put a barrier, `__syncwarp()` or a fence of the right scope between them, or make \
               both atomic."
         examples "checks/race-of-volatiles.ptx" "checks/race-of-volatiles-mended.ptx"
+    }
+    RaceWithSilentStore "race-with-silent-store" Strict Warning EXIT_FOUND {
+        "A thread reads what another one writes, nothing orders them, and the write stores what is there."
+        cause "The read has the same value whatever comes first, but by the memory model it is a race: a compiler may use the place of a \
+               write for something else before. `all` leaves this check out, for code that compacts arrays in place writes so."
+        cure "Write only where the value is another one, or put a barrier or a fence between the accesses."
+        examples "checks/race-with-silent-store.ptx" "checks/race-with-silent-store-mended.ptx"
+    }
+    UnfencedOverwrite "unfenced-overwrite" Strict Warning EXIT_FOUND {
+        "A thread writes what another one has read before, and only relaxed accesses order them."
+        cause "The reader has passed a barrier since, and told the writer by a relaxed store, atomic or volatile access that it may \
+               write. No read can see that write on a device, but by the memory model it is a race: relaxed accesses order no others. \
+               `all` leaves this check out, for code that compacts arrays in place works so."
+        cure "Put `__threadfence()` before the store and behind the load that sees it, or make them release and acquire."
+        examples "checks/unfenced-overwrite.ptx" "checks/unfenced-overwrite-mended.ptx"
     }
     UnfinishedRead "unfinished-read" Race Error EXIT_FOUND {
         "A thread reads what an asynchronous operation writes, and has not waited for the operation."

@@ -7,10 +7,14 @@ use ir::module::SourceLine;
 use ir::{InlinedId, LocId, Module};
 use rustc_hash::FxHashMap;
 
-use crate::names::shown;
+use crate::names::brief;
 
 /// Inlined calls of a line that are kept, from the innermost on.
 const MOST_CALLS: usize = 32;
+
+/// Inlined calls that are shown, and how many of them are the innermost.
+const SHOWN_CALLS: usize = 3;
+const INNERMOST: usize = 2;
 
 /// A line of the source program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,13 +55,22 @@ pub fn shown_file(name: &str) -> &str {
     if absolute { name.rsplit(['/', '\\']).next().unwrap_or(name) } else { name }
 }
 
-/// `a.cuh:120`; with inlined calls ``a.cuh:120 in `next(int)`, inlined at k.cu:14``.
+/// `a.cuh:120`; with inlined calls ``a.cuh:120 in `next(int)`, inlined at k.cu:14``. Of many calls
+/// the innermost two and the outermost one are shown.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", shown_file(&self.file), self.line)?;
-        for InlinedCall { function, file, line } in &*self.inlined {
+        let calls = self.inlined.len();
+        for (at, InlinedCall { function, file, line }) in self.inlined.iter().enumerate() {
+            let hidden = calls.saturating_sub(SHOWN_CALLS);
+            if hidden > 1 && (INNERMOST..INNERMOST + hidden).contains(&at) {
+                if at == INNERMOST {
+                    write!(f, ", through {hidden} calls")?;
+                }
+                continue;
+            }
             if !function.is_empty() {
-                write!(f, " in `{}`", shown(function))?;
+                write!(f, " in `{}`", brief(function))?;
             }
             write!(f, ", inlined at {}:{line}", shown_file(file))?;
         }
@@ -141,6 +154,12 @@ mod tests {
         assert_eq!(
             text(2),
             "a.cuh:120 in `plain`, inlined at a.cuh:11 in `next(int)`, inlined at k.cu:10"
+        );
+        assert!(text(4).ends_with("a.cuh:11 in `next(int)`, inlined at k.cu:10"));
+        assert_eq!(
+            text(5),
+            "a.cuh:120 in `plain`, inlined at a.cuh:14 in `plain`, inlined at a.cuh:13, through 2 \
+             calls in `next(int)`, inlined at k.cu:10"
         );
         assert_eq!(Source::of(&chain(1), LocId(0)), None);
     }

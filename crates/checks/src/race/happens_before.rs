@@ -1,4 +1,5 @@
-//! Transfer of vector clocks between threads, at barriers and through releases and acquires.
+//! Transfer of vector clocks between threads, at barriers, through releases and acquires, and, for
+//! reads alone, through relaxed accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub(super) struct ThreadClock {
     /// Number of releases. Epochs count from 1: a known epoch of 0 stands for no access.
     releases: u32,
     known: Arc<VectorClock>,
+    /// What its relaxed writes publish, while `known` is the same.
+    relaxed: Option<Arc<VectorClock>>,
     /// The clock that its last fence makes later strong writes publish, and the fence's scope.
     fenced: Option<(Arc<VectorClock>, Scope)>,
     /// The clocks that its strong reads have read, which a fence turns into its own: a fence of any
@@ -45,12 +48,21 @@ impl ThreadClock {
     }
 
     pub(super) fn acquire(&mut self, published: &VectorClock) {
+        self.relaxed = None;
         Arc::make_mut(&mut self.known).join(published);
+    }
+
+    /// Returns the reads that are complete whatever the thread does next: those that a barrier or a
+    /// release has put before.
+    fn complete_reads(&mut self) -> Arc<VectorClock> {
+        let relaxed = self.relaxed.get_or_insert_with(|| Arc::new(self.known.relaxed()));
+        Arc::clone(relaxed)
     }
 
     /// Applies a fence between the proxies of threads and of asynchronous operations.
     pub(super) fn fence_proxies(&mut self, thread: Thread) {
         let epoch = self.epoch();
+        self.relaxed = None;
         Arc::make_mut(&mut self.known).fence_proxies(thread, epoch);
         self.releases = self.releases.saturating_add(1);
     }
@@ -74,17 +86,30 @@ impl ThreadClock {
     pub(super) fn read(&mut self, thread: Thread, at: &Location, scope: Scope, acquires: bool) {
         let by_cta = at.by_cta.get(&thread.cta);
         let wide = at.wide.as_ref().filter(|_| beyond_cta(scope));
+        for published in by_cta.into_iter().chain(wide) {
+            if !self.known.includes(&published.reads) {
+                self.acquire(&published.reads);
+            }
+            if acquires {
+                self.acquire(&published.all);
+            }
+        }
         if acquires {
-            by_cta.into_iter().chain(wide).for_each(|k| self.acquire(k));
             return;
         }
         if let Some(by_cta) = by_cta {
-            self.read_cta.join(by_cta);
+            self.read_cta.join(&by_cta.all);
+            self.has_read |= !by_cta.all.is_empty();
         }
         if let Some(wide) = wide {
-            self.read_wide.join(wide);
+            self.read_wide.join(&wide.all);
+            self.has_read |= !wide.all.is_empty();
         }
-        self.has_read |= by_cta.is_some() || wide.is_some();
+    }
+
+    /// Returns the reads that are before a strong write without a fence, if there are any.
+    pub(super) fn publish_reads(&mut self) -> Option<Arc<VectorClock>> {
+        (!self.known.is_empty()).then(|| self.complete_reads())
     }
 
     /// Returns the clock that a strong write publishes, and its scope: that of its own release,
@@ -104,19 +129,36 @@ impl ThreadClock {
     }
 }
 
+/// What is published at an address.
+#[derive(Clone, Debug, Default)]
+struct Published {
+    /// What happens before the acquires that read there.
+    all: VectorClock,
+    /// The reads that are before whatever follows a strong read there.
+    reads: VectorClock,
+}
+
 /// Clocks published at an address: to threads of each block, and to all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Location {
-    by_cta: BTreeMap<u64, VectorClock>,
-    wide: Option<VectorClock>,
+    by_cta: BTreeMap<u64, Published>,
+    wide: Option<Published>,
 }
 
 impl Location {
     pub(super) fn publish(&mut self, cta: u64, scope: Scope, published: &VectorClock) {
+        self.each(cta, scope, |at| at.all.join(published));
+    }
+
+    pub(super) fn publish_reads(&mut self, cta: u64, scope: Scope, reads: &VectorClock) {
+        self.each(cta, scope, |at| at.reads.join(reads));
+    }
+
+    fn each(&mut self, cta: u64, scope: Scope, mut publish: impl FnMut(&mut Published)) {
         if beyond_cta(scope) {
-            self.wide.get_or_insert_default().join(published);
+            publish(self.wide.get_or_insert_default());
         }
-        self.by_cta.entry(cta).or_default().join(published);
+        publish(self.by_cta.entry(cta).or_default());
     }
 }
 
@@ -165,5 +207,6 @@ impl BarrierPhase {
         self.released = Some(Arc::clone(&released));
         // The thread has only waited since it arrived, so the join includes all that it knows.
         clock.known = released;
+        clock.relaxed = None;
     }
 }

@@ -12,6 +12,13 @@
 //!   or a strong read before a fence, that reads the value written or one derived from it by
 //!   read-modify-writes, within the scopes.
 //!
+//! Two kinds of races by the rule change no result on a device, and are found on request alone:
+//! silent stores, which write what is there, with reads; and writes that follow reads by the order
+//! of relaxed accesses alone. The reads of a block that has passed a barrier have their values, and
+//! no write that follows a strong read of what the block has written behind the barrier can change
+//! them: threads write after they know that they may ("No-Thin-Air" of the PTX ISA forbids that
+//! values come from writes that depend on them). Code that compacts arrays in place relies on it.
+//!
 //! Asynchronous operations take part in the same order: see `asynchronous`.
 //!
 //! Each thread has an epoch, which each of its releases ends, and a vector clock (the algorithm of
@@ -47,7 +54,7 @@ const MAX_PAIRS: usize = 32;
 /// Lanes of the architectural warp.
 const WARP: u32 = 32;
 /// Most addresses with a release that are followed.
-const MAX_LOCATIONS: usize = 1 << 16;
+const MAX_LOCATIONS: usize = 1 << 18;
 
 /// One of two accesses that race.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +81,10 @@ pub enum Hazard {
     /// Nothing orders them.
     #[default]
     Unordered,
+    /// A thread writes what another one has read, and relaxed accesses alone are between.
+    RelaxedOrder,
+    /// A thread reads what another one writes, and that is what was there.
+    SilentStore,
     /// One is the initialisation of a barrier in shared memory, the other an operation on it.
     Barrier,
     /// A thread reads what an operation writes, and has not waited for it.
@@ -125,11 +136,20 @@ pub struct Race {
     pub hazard: Hazard,
 }
 
+/// What a detector finds beside what leads to wrong results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strictness {
+    /// Volatile accesses that nothing orders, which are no races by the memory model.
+    pub volatiles: bool,
+    /// Races that change no result on a device: writes that relaxed accesses keep behind reads, and
+    /// silent stores.
+    pub harmless: bool,
+}
+
 /// The race detector.
 #[derive(Debug, Default)]
 pub struct Races {
-    /// Whether volatile accesses have to be ordered like weak ones.
-    follows_volatiles: bool,
+    strictness: Strictness,
     places: Arc<[Place]>,
     shape: Shape,
     threads: FxHashMap<Thread, ThreadClock>,
@@ -155,11 +175,10 @@ pub struct Races {
 }
 
 impl Races {
-    /// Returns a detector; with `follows_volatiles` it finds volatile accesses that nothing orders,
-    /// too.
+    /// Returns a detector.
     #[must_use]
-    pub fn new(follows_volatiles: bool) -> Self {
-        Self { follows_volatiles, ..Self::default() }
+    pub fn new(strictness: Strictness) -> Self {
+        Self { strictness, ..Self::default() }
     }
 
     /// Returns the races, ordered by program counters.
@@ -195,20 +214,26 @@ impl Races {
         self.places.get(index).cloned().unwrap_or_default()
     }
 
-    fn report(&mut self, space: Space, address: u64, (old, now, ordered): (Entry, Entry, bool)) {
+    fn report(
+        &mut self,
+        space: Space,
+        address: u64,
+        (old, now, lacking): (Entry, Entry, Option<Hazard>),
+    ) {
         let key = (old.pc.min(now.pc), old.pc.max(now.pc));
         let common = old.bytes & now.bytes;
         let stores = old.kind == AccessKind::Store && now.kind == AccessKind::Store;
         let values = [old.value_of(common), now.value_of(common)];
         let equal_writes = stores && values[0].is_some() && values[0] == values[1];
-        let hazard = self.hazard(&old, &now, ordered);
+        let hazard = lacking.unwrap_or_else(|| self.hazard(&old, &now));
         if let Some(race) = self.found.get_mut(&key) {
             race.count += 1;
-            if race.equal_writes && !equal_writes {
+            let harmless = |hazard| matches!(hazard, Hazard::RelaxedOrder | Hazard::SilentStore);
+            if race.equal_writes && !equal_writes || harmless(race.hazard) && !harmless(hazard) {
                 // The first that matters is shown.
                 let count = race.count;
                 self.found.remove(&key);
-                return self.add(key, (space, address), [old, now], (count, false), hazard);
+                return self.add(key, (space, address), [old, now], (count, equal_writes), hazard);
             }
             return;
         }
@@ -221,10 +246,7 @@ impl Races {
 
     /// What is wrong with two accesses of which no order is known, or with two in order without a
     /// proxy fence.
-    fn hazard(&self, old: &Entry, now: &Entry, ordered: bool) -> Hazard {
-        if ordered {
-            return Hazard::Unfenced;
-        }
+    fn hazard(&self, old: &Entry, now: &Entry) -> Hazard {
         let role = |entry: &Entry| self.role(entry.pc);
         if [old, now].iter().all(|e| matches!(role(e), Role::Mbarrier | Role::MbarrierInit)) {
             return Hazard::Barrier;
@@ -310,11 +332,12 @@ impl Races {
             proxy: false,
             kind: access.kind,
             strong: strong.then_some(scope),
-            volatile: self.follows_volatiles
+            volatile: self.strictness.volatiles
                 && access.order == Order::Volatile
                 && access.kind != AccessKind::Atomic,
             bytes: 0,
             value: None,
+            silent: false,
         };
         let words = access.words(index);
         let known = clock.known();
@@ -329,11 +352,14 @@ impl Races {
             now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
             now.value = value_in(words, address, granule, from..to);
             let key = (shared.then_some(access.owner), granule);
-            self.shadow.access(key, now, &known, |old| races.push((granule, *old, now)));
+            self.shadow.access(key, now, &known, |old, now| races.push((granule, *old, *now)));
         }
         for (granule, old, now) in races {
             let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
-            self.report(access.space, at.max(address), (old, now, false));
+            let relaxed = !old.kind.writes() && known.covers_relaxed_read(old.thread, old.epoch);
+            let silent = old.is_silent_to(&now).then_some(Hazard::SilentStore);
+            let lacking = if relaxed { Some(Hazard::RelaxedOrder) } else { silent };
+            self.report(access.space, at.max(address), (old, now, lacking));
         }
         // Barriers in shared memory have phases.
         let barrier = matches!(self.role(access.pc.0), Role::Mbarrier | Role::MbarrierInit);
@@ -346,7 +372,8 @@ impl Races {
     }
 
     /// Applies release and acquire at an address. A strong write publishes the clock of a
-    /// preceding fence or of its own release; a weak write ends what was published there.
+    /// preceding fence or of its own release, and the reads that a barrier has put before; a weak
+    /// write ends what was published there.
     fn apply_order(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
         if !strong {
@@ -367,15 +394,23 @@ impl Races {
         if access.kind == AccessKind::Store {
             self.locations.remove(&key);
         }
-        let Some((published, scope)) = clock.publish(thread, access.scope, releases) else {
+        let published = clock.publish(thread, access.scope, releases);
+        let reads = clock.publish_reads();
+        if published.is_none() && reads.is_none() {
             return;
-        };
+        }
         if self.locations.len() >= MAX_LOCATIONS && !self.locations.contains_key(&key) {
             self.lossy = true;
             return;
         }
         self.locations_in_shared |= key.0.is_some();
-        self.locations.entry(key).or_default().publish(thread.cta, scope, &published);
+        let location = self.locations.entry(key).or_default();
+        if let Some((published, scope)) = published {
+            location.publish(thread.cta, scope, &published);
+        }
+        if let Some(reads) = reads {
+            location.publish_reads(thread.cta, access.scope, &reads);
+        }
     }
 
     /// Checks and records what an operation reads or writes.
@@ -400,6 +435,7 @@ impl Races {
             volatile: false,
             bytes: 0,
             value: None,
+            silent: false,
         };
         self.reached.extend(owner.filter(|_| copies_for(thread).is_none()));
         let end = address.saturating_add(bytes);
@@ -409,16 +445,17 @@ impl Races {
             let to = end.saturating_sub(granule << 3).min(8);
             now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
             now.value = value_in(words, address, granule, from..to);
-            self.shadow.access((owner, granule), now, &known, |old| {
-                races.push((granule, *old, now));
+            self.shadow.access((owner, granule), now, &known, |old, now| {
+                races.push((granule, *old, *now));
             });
         }
         let space = if owner.is_some() { Space::Shared } else { Space::Global };
         for (granule, old, now) in races {
             let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
             let ordered = known.covers(old.thread, old.epoch);
+            let lacking = ordered.then_some(Hazard::Unfenced);
             if !self.repeats(&old, &now) {
-                self.report(space, at.max(address), (old, now, ordered));
+                self.report(space, at.max(address), (old, now, lacking));
             }
         }
     }
@@ -570,7 +607,7 @@ impl Probe for Races {
         self.places = Arc::clone(launch.places);
         self.shape = launch.shape;
         self.threads.clear();
-        self.shadow = Shadow::default();
+        self.shadow = Shadow::new(self.strictness.harmless);
         self.locations.clear();
         self.locations_in_shared = false;
         self.barriers.clear();

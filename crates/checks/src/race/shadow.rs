@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use simt::observe::{AccessKind, Scope};
 use smallvec::SmallVec;
 
-use super::asynchronous::copies_for;
+use super::asynchronous::{copies_for, is_agent};
 use super::vector_clock::{Thread, VectorClock};
 
 /// Most reads and most writes that a granule keeps.
@@ -46,13 +46,21 @@ pub(super) struct Entry {
     pub(super) bytes: u8,
     /// The bytes of the granule that it reads or writes, if they are known.
     pub(super) value: Option<u64>,
+    /// Whether it writes what is there: see [`Content`].
+    pub(super) silent: bool,
 }
 
 impl Entry {
     /// Returns the value of some of its bytes.
     pub(super) fn value_of(&self, bytes: u8) -> Option<u64> {
-        let bits = (0..8).filter(|i| bytes >> i & 1 != 0).fold(0, |set, i| set | 0xff << (8 * i));
-        self.value.map(|value| (value & bits) >> (8 * (bytes.trailing_zeros() & 7)))
+        self.value.map(|value| (value & bits_of(bytes)) >> (8 * (bytes.trailing_zeros() & 7)))
+    }
+
+    /// Returns whether one of two accesses of threads reads, and the other writes what is there.
+    pub(super) fn is_silent_to(&self, other: &Self) -> bool {
+        let silent = |write: &Self, read: &Self| write.silent && !read.kind.writes();
+        let of_threads = !is_agent(self.thread) && !is_agent(other.thread);
+        of_threads && (silent(self, other) || silent(other, self))
     }
 
     /// Returns whether two accesses to common bytes need no order.
@@ -81,6 +89,11 @@ impl Entry {
         let wide_enough = |of_old| scope == Scope::Cta || of_old != Scope::Cta;
         self.thread.cta == old.thread.cta && old.agreeing().is_some_and(wide_enough)
     }
+}
+
+/// The bits of some of eight bytes.
+fn bits_of(bytes: u8) -> u64 {
+    (0..8).filter(|i| bytes >> i & 1 != 0).fold(0, |set, i| set | 0xff << (8 * i))
 }
 
 /// [`Entry::is_morally_strong_to`] by thread and scope.
@@ -148,14 +161,22 @@ impl Dropped {
     }
 }
 
-/// Returns whether an access happens before another one of a thread or operation that knows this.
-fn happens_before(old: &Entry, now: &Entry, known: &VectorClock) -> bool {
+/// Returns whether an access happens before another one of a thread or operation that knows this;
+/// with `relaxed`, the order of relaxed accesses counts where a write follows a read.
+fn happens_before(old: &Entry, now: &Entry, known: &VectorClock, relaxed: bool) -> bool {
     // What threads have written is visible to asynchronous operations behind a proxy fence alone.
     let fenced = now.proxy && !old.proxy && now.kind == AccessKind::Load;
     match old.kind.writes() {
         true if fenced => known.covers_fenced(old.thread, old.epoch),
         true => known.covers(old.thread, old.epoch),
-        false => known.covers_read(old.thread, old.epoch),
+        false => reads_before(known, relaxed)(old.thread, old.epoch),
+    }
+}
+
+/// Says which reads are before.
+fn reads_before(known: &VectorClock, relaxed: bool) -> impl Fn(Thread, u32) -> bool {
+    move |thread, epoch| {
+        known.covers_read(thread, epoch) || relaxed && known.covers_relaxed_read(thread, epoch)
     }
 }
 
@@ -185,10 +206,36 @@ impl History {
     }
 }
 
+/// What the bytes of a granule have, as far as accesses have told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Content {
+    value: u64,
+    known: u8,
+}
+
+impl Content {
+    /// Applies an access; returns whether it is a silent store, which writes what is there (Lepak
+    /// and Lipasti, ISCA 2000).
+    fn access(&mut self, now: &Entry) -> bool {
+        let bits = bits_of(now.bytes);
+        let Some(value) = now.value.filter(|_| now.kind != AccessKind::Atomic) else {
+            if now.kind.writes() {
+                self.known &= !now.bytes;
+            }
+            return false;
+        };
+        let same = self.known & now.bytes == now.bytes && (self.value ^ value) & bits == 0;
+        self.value = self.value & !bits | value & bits;
+        self.known |= now.bytes;
+        same && now.kind.writes()
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Granule {
     writes: History,
     reads: History,
+    content: Content,
 }
 
 impl Granule {
@@ -209,16 +256,25 @@ pub(super) struct Shadow {
     dropped: usize,
     /// Whether an access was not followed.
     pub(super) lossy: bool,
+    /// Whether an order of relaxed accesses does not keep reads before writes, and silent stores
+    /// count as others do.
+    strict: bool,
 }
 
 impl Shadow {
+    /// Returns empty memory; with `strict`, relaxed accesses order nothing, and silent stores have
+    /// to be ordered.
+    pub(super) fn new(strict: bool) -> Self {
+        Self { strict, ..Self::default() }
+    }
+
     /// Records an access; calls `race` for each earlier access that it races with.
     pub(super) fn access(
         &mut self,
         key: Key,
-        now: Entry,
+        mut now: Entry,
         known: &VectorClock,
-        mut race: impl FnMut(&Entry),
+        mut race: impl FnMut(&Entry, &Entry),
     ) {
         let granules = self.granules.entry(key.0).or_default();
         let granule = match granules.entry(key.1) {
@@ -235,27 +291,34 @@ impl Shadow {
         // The copies of a thread are in no order among themselves.
         let is_copy = copies_for(now.thread).is_some();
         let same = |old: &Entry| old.thread == now.thread && !(is_copy && old.at != now.at);
-        let ordered = |old: &Entry| same(old) || happens_before(old, &now, known);
-        let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !old.agrees(&now);
-        let covers = |old: &Entry| ordered(old) && now.agrees_with_no_more_than(old);
+        now.silent = granule.content.access(&now);
+        let relaxed = !self.strict;
+        let ordered = |old: &Entry| same(old) || happens_before(old, &now, known, relaxed);
+        let agrees = |old: &Entry| old.agrees(&now) || relaxed && old.is_silent_to(&now);
+        let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !agrees(old);
+        // Reads do not race with a silent store, and with the write before they do.
+        let shows = |old: &Entry| now.silent && old.kind.writes() && !old.silent;
+        let covers = |old: &Entry| ordered(old) && now.agrees_with_no_more_than(old) && !shows(old);
         let before = granule.dropped();
         let room = DROPPED.saturating_sub(self.dropped);
-        let Granule { writes, reads } = granule;
+        let Granule { writes, reads, .. } = granule;
         let mut is_found = false;
         let mut race = |old: &Entry| {
             is_found = true;
-            race(old);
+            race(old, &now);
         };
         writes.kept.iter().filter(|old| meets(old)).for_each(&mut race);
         let (written, read) = (&writes.dropped, &reads.dropped);
         let mut is_harmless = self.lossy || written.is_harmless(&now, |t, e| known.covers(t, e));
         if now.kind.writes() {
             reads.kept.iter().filter(|old| meets(old)).for_each(&mut race);
-            is_harmless &= self.lossy || read.is_harmless(&now, |t, e| known.covers_read(t, e));
+            is_harmless &= self.lossy || read.is_harmless(&now, reads_before(known, relaxed));
             // A race is found once: what was found to race need not be kept.
             for history in [&mut *writes, reads] {
                 history.cover(&now, |old| covers(old) || meets(old));
-                history.dropped.cover(&now);
+                if !now.silent {
+                    history.dropped.cover(&now);
+                }
             }
             writes.push(now, room);
         } else {
@@ -299,36 +362,62 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// A thread accesses bytes of the granule.
-        Access(usize, AccessKind, Option<Scope>, u8),
+        /// A thread accesses bytes of the granule, each of which has this value then, if it is
+        /// known.
+        Access(usize, AccessKind, Option<Scope>, u8, Option<u8>),
         /// What a thread has done so far happens before what another one does next.
         Order(usize, usize),
         /// The same of its reads alone.
         OrderReads(usize, usize),
+        /// Relaxed accesses put its reads before.
+        Relaxed(usize, usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
         let thread = prop_oneof![2 => 0..4_usize, 1 => 0..THREADS];
         let scope = prop_oneof![Just(None), Just(Some(Scope::Cta)), Just(Some(Scope::Gpu))];
         let bytes = prop_oneof![Just(0xff), Just(0x0f), Just(0xf0), Just(0x3c), Just(0x01)];
-        let access = (thread.clone(), prop::sample::select(KINDS), scope, bytes);
+        let value = prop_oneof![Just(None), (0..2_u8).prop_map(Some)];
+        let access = (thread.clone(), prop::sample::select(KINDS), scope, bytes, value);
         prop_oneof![
-            2 => access.prop_map(|(thread, kind, scope, bytes)| match kind {
-                AccessKind::Atomic => Step::Access(thread, kind, scope.or(Some(Scope::Gpu)), bytes),
-                _ => Step::Access(thread, kind, scope, bytes),
+            2 => access.prop_map(|(thread, kind, scope, bytes, value)| {
+                let scope = scope.or((kind == AccessKind::Atomic).then_some(Scope::Gpu));
+                Step::Access(thread, kind, scope, bytes, value)
             }),
             1 => (thread.clone(), thread.clone()).prop_map(|(from, to)| Step::Order(from, to)),
-            1 => (thread.clone(), thread).prop_map(|(from, to)| Step::OrderReads(from, to)),
+            1 => (thread.clone(), thread.clone()).prop_map(|(from, to)| Step::OrderReads(from, to)),
+            1 => (thread.clone(), thread).prop_map(|(from, to)| Step::Relaxed(from, to)),
         ]
     }
 
     /// Says for each access whether it races with an earlier one, by a comparison with all of them.
     #[derive(Default)]
-    struct AllPairs(Vec<Entry>);
+    struct AllPairs {
+        strict: bool,
+        accesses: Vec<Entry>,
+        /// What bytes have, if that is known.
+        bytes: [Option<u8>; 8],
+    }
 
     impl AllPairs {
-        fn access(&mut self, now: Entry, known: &VectorClock) -> bool {
-            let races = self.0.iter().any(|old| {
+        /// Whether all bytes of an access had its value before, which they have from now on.
+        fn had(&mut self, now: &Entry) -> bool {
+            let value = now.value.map(|value| value as u8);
+            let value = value.filter(|_| now.kind != AccessKind::Atomic);
+            let mut had = true;
+            for at in (0..8).filter(|at| now.bytes >> at & 1 != 0) {
+                had &= self.bytes[at].is_some() && self.bytes[at] == value;
+                if value.is_some() || now.kind != AccessKind::Load {
+                    self.bytes[at] = value;
+                }
+            }
+            had
+        }
+
+        fn access(&mut self, mut now: Entry, known: &VectorClock) -> bool {
+            now.silent = self.had(&now) && now.kind == AccessKind::Store;
+            let strict = self.strict;
+            let races = self.accesses.iter().any(|old| {
                 let strong = |scope: Option<Scope>| scope.is_some();
                 let wide = |scope| scope == Some(Scope::Gpu);
                 let together = old.thread.cta == now.thread.cta;
@@ -341,8 +430,13 @@ mod tests {
                     && !known.covers(old.thread, old.epoch)
                     && (old.kind != AccessKind::Load || !known.covers_read(old.thread, old.epoch))
                     && !agree
+                    && (strict
+                        || (old.kind != AccessKind::Load
+                            || !known.covers_relaxed_read(old.thread, old.epoch))
+                            && !(old.kind == AccessKind::Load && now.silent)
+                            && !(now.kind == AccessKind::Load && old.silent))
             });
-            self.0.push(now);
+            self.accesses.push(now);
             races
         }
     }
@@ -351,10 +445,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn the_first_race_is_the_first_of_all_pairs(steps in prop::collection::vec(step(), 1..80)) {
+        fn the_first_race_is_the_first_of_all_pairs(
+            strict in any::<bool>(),
+            steps in prop::collection::vec(step(), 1..80),
+        ) {
             let mut clocks = vec![VectorClock::default(); THREADS];
             let mut epochs = [1; THREADS];
-            let (mut shadow, mut pairs) = (Shadow::default(), AllPairs::default());
+            let mut shadow = Shadow::new(strict);
+            let mut pairs = AllPairs { strict, ..AllPairs::default() };
             for (at, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Order(from, to) => {
@@ -367,7 +465,13 @@ mod tests {
                         clocks[to].advance_reads(thread(from), epochs[from]);
                         epochs[from] += 1;
                     }
-                    Step::Access(number, kind, strong, bytes) => {
+                    Step::Relaxed(from, to) => {
+                        let mut known = clocks[from].clone();
+                        known.advance(thread(from), epochs[from]);
+                        epochs[from] += 1;
+                        clocks[to].join(&known.relaxed());
+                    }
+                    Step::Access(number, kind, strong, bytes, value) => {
                         let now = Entry {
                             thread: thread(number),
                             epoch: epochs[number],
@@ -378,10 +482,11 @@ mod tests {
                             strong,
                             volatile: false,
                             bytes,
-                            value: None,
+                            value: value.map(|value| u64::from(value) * 0x0101_0101_0101_0101),
+                            silent: false,
                         };
                         let mut found = false;
-                        shadow.access((None, 0), now, &clocks[number], |_| found = true);
+                        shadow.access((None, 0), now, &clocks[number], |_, _| found = true);
                         let expected = pairs.access(now, &clocks[number]);
                         prop_assert!(found == expected || shadow.lossy && !found);
                         if expected {

@@ -19,6 +19,10 @@ const FENCED: u64 = 1 << 62;
 /// Set in the number of a block in clocks: its epochs of which only the reads happen before.
 const READS: u64 = 1 << 60;
 
+/// Set in the number of a block in clocks: its epochs whose reads are complete before, by the order
+/// of relaxed accesses alone.
+const RELAXED: u64 = 1 << 59;
+
 /// A vector clock: for each thread, the last epoch whose accesses happen before. It has one vector
 /// for each known block; clocks with equal vectors may share them.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +50,29 @@ impl VectorClock {
         self.covers(thread, epoch) || self.covers(reads_of(thread), epoch)
     }
 
+    /// Returns whether the order of relaxed accesses alone keeps a read of a thread in an epoch
+    /// before.
+    pub(super) fn covers_relaxed_read(&self, thread: Thread, epoch: u32) -> bool {
+        self.covers(Thread { cta: thread.cta | RELAXED, ..thread }, epoch)
+    }
+
+    /// Returns what a relaxed access hands on: the reads that are complete before it.
+    pub(super) fn relaxed(&self) -> Self {
+        let mut relaxed = Self::default();
+        for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & FENCED == 0) {
+            relaxed.join(&Self([(cta & !READS | RELAXED, Arc::clone(all))].into()));
+        }
+        relaxed
+    }
+
+    /// Returns whether it has everything that another clock has.
+    pub(super) fn includes(&self, other: &Self) -> bool {
+        other.0.iter().all(|(cta, theirs)| {
+            let ours = self.0.get(cta);
+            ours.is_some_and(|ours| Arc::ptr_eq(ours, theirs) || at_most(theirs, ours))
+        })
+    }
+
     /// Records that all reads of a thread up to an epoch happen before.
     pub(super) fn advance_reads(&mut self, thread: Thread, epoch: u32) {
         self.advance(reads_of(thread), epoch);
@@ -53,7 +80,7 @@ impl VectorClock {
 
     /// Applies a proxy fence to all that happens before, and to a thread up to an epoch.
     pub(super) fn fence_proxies(&mut self, thread: Thread, epoch: u32) {
-        let plain = self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS) == 0);
+        let plain = self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS | RELAXED) == 0);
         let fenced = Self(plain.map(|(cta, all)| (cta | FENCED, Arc::clone(all))).collect());
         self.join(&fenced);
         self.advance(Thread { cta: thread.cta | FENCED, ..thread }, epoch);

@@ -22,7 +22,8 @@ pub(crate) struct Exec {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Check all launches for defects: race, init, sync, memory, api, leak, or all; or volatile
+    /// Check all launches for defects: race, init, sync, memory, api, leak, or all; or volatile,
+    /// strict
     #[arg(
         long,
         value_name = "CHECKS",
