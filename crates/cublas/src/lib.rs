@@ -21,5 +21,6 @@ mod level3;
 mod settings;
 mod status;
 mod transfer;
+mod xt;
 
 pub use status::{Cublas, STATUSES};

@@ -163,6 +163,7 @@ macro_rules! driver {
 driver! {
     cuInit(flags: u32);
     cuDriverGetVersion(out: Ptr);
+    cuDeviceGetCount(out: Ptr);
     cuDeviceGetAttribute(out: Ptr, attribute: i32, device: i32);
     cuDevicePrimaryCtxRetain(out: Ptr, device: i32);
     cuCtxGetCurrent(out: Ptr);

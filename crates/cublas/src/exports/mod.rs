@@ -25,6 +25,7 @@ pub mod level1;
 pub mod level2;
 pub mod level3;
 pub mod missing;
+pub mod xt;
 
 /// The type of the parts of a number.
 type Part<T> = <T as Scalar>::Real;
@@ -117,6 +118,7 @@ pub fn names() -> Vec<(&'static str, bool)> {
         level3::list(),
         batches::list(),
         extended::list(),
+        xt::list(),
         special,
     ];
     let implemented = lists.into_iter().flatten().map(|name| (name, true));

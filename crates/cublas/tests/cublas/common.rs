@@ -33,6 +33,40 @@ unsafe extern "C" {
         incy: i32,
         out: usize,
     ) -> i32;
+    pub(crate) safe fn cublasXtCreate(out: usize) -> i32;
+    pub(crate) safe fn cublasXtDestroy(handle: u64) -> i32;
+    pub(crate) safe fn cublasXtDeviceSelect(handle: u64, count: i32, list: usize) -> i32;
+    pub(crate) safe fn cublasXtSetBlockDim(handle: u64, block: i32) -> i32;
+    pub(crate) safe fn cublasXtSgemm(
+        handle: u64,
+        transa: i32,
+        transb: i32,
+        m: usize,
+        n: usize,
+        k: usize,
+        alpha: usize,
+        a: u64,
+        lda: usize,
+        b: u64,
+        ldb: usize,
+        beta: usize,
+        c: u64,
+        ldc: usize,
+    ) -> i32;
+    pub(crate) safe fn cublasXtDtrsm(
+        handle: u64,
+        side: i32,
+        uplo: i32,
+        trans: i32,
+        diag: i32,
+        m: usize,
+        n: usize,
+        alpha: usize,
+        a: u64,
+        lda: usize,
+        b: u64,
+        ldb: usize,
+    ) -> i32;
     pub(crate) safe fn cublasSgemm_v2_64(
         handle: u64,
         transa: i32,

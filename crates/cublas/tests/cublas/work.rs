@@ -7,7 +7,8 @@ use culibs::driver::{
 
 use crate::common::{
     address, cublasDestroy_v2, cublasSaxpy_v2, cublasSdot_v2, cublasSetPointerMode_v2,
-    cublasSetStream_v2, cublasSgemm_v2_64, device, handle, host, start,
+    cublasSetStream_v2, cublasSgemm_v2_64, cublasXtCreate, cublasXtDestroy, cublasXtDeviceSelect,
+    cublasXtDtrsm, cublasXtSetBlockDim, cublasXtSgemm, device, handle, host, start,
 };
 
 /// In one test, for a fault ends the context of the process.
@@ -20,6 +21,7 @@ fn work_is_ordered_checked_and_captured() {
     calls_from_many_threads();
     results_where_operands_are();
     sizes_of_zero();
+    matrices_on_the_host();
     sizes_beyond_memory_do_not_panic();
     an_access_out_of_bounds_is_a_fault();
 }
@@ -137,4 +139,41 @@ fn an_access_out_of_bounds_is_a_fault() {
     assert_eq!(cublasSaxpy_v2(blas, 5, address(&mut alpha), x, 1, y, 1), 0);
     assert_eq!(cuCtxSynchronize().unwrap_err(), cuda_abi::Status::ILLEGAL_ADDRESS);
     assert_eq!(cublasSaxpy_v2(blas, 4, address(&mut alpha), x, 1, y, 1), 13);
+}
+
+/// Operands on the host and on the device in one call; what is beside a matrix stays.
+fn matrices_on_the_host() {
+    let mut xt = 0_u64;
+    assert_eq!(cublasXtCreate(address(&mut xt)), 0);
+    let mut devices = [0_i32];
+    assert_eq!(cublasXtDeviceSelect(xt, 1, address(&mut devices)), 0);
+    devices[0] = 99;
+    assert_eq!(cublasXtDeviceSelect(xt, 1, address(&mut devices)), 7);
+    assert_eq!([cublasXtSetBlockDim(xt, 64), cublasXtSetBlockDim(xt, 0)], [0, 7]);
+    // The first factor is transposed: 2 x 3 with columns of 4, from 3 x 2 in memory.
+    let mut a = [1.0_f32, 2.0, 3.0, -9.0, 4.0, 5.0, 6.0];
+    let b = [1.0_f32, 0.0, 2.0, 0.0, 1.0, -1.0];
+    let mut c = [100.0_f32, 200.0, 7.0, 300.0, 400.0, 7.0];
+    let (mut alpha, mut beta) = (2.0_f32, 0.5_f32);
+    let [alpha_at, beta_at] = [address(&mut alpha), address(&mut beta)];
+    let (b_at, c_at) = (device(&b), address(&mut c) as u64);
+    let a_at = address(&mut a) as u64;
+    let product = |handle: u64, a: u64, lda: usize| {
+        cublasXtSgemm(handle, 1, 0, 2, 2, 3, alpha_at, a, lda, b_at, 3, beta_at, c_at, 3)
+    };
+    assert_eq!(product(xt, a_at, 4), 0);
+    // [1 2 3; 4 5 6] times [1 0; 0 1; 2 -1] is [7 -1; 16 -1].
+    let wanted = [50.0 + 14.0, 100.0 + 32.0, 7.0, 150.0 - 2.0, 200.0 - 2.0, 7.0];
+    assert_eq!(*std::hint::black_box(&c), wanted);
+    assert_eq!(product(xt, a_at, 2), 7);
+    assert_eq!(product(xt, 0, 4), 7);
+    assert_eq!(product(xt + 1, a_at, 4), 1);
+    assert_eq!(product(xt, a_at, usize::MAX), 7);
+    assert_eq!(*std::hint::black_box(&c), wanted);
+    // A triangle on the right: x [2 0; 1 4] = [4 8].
+    let (mut triangle, mut right, mut one) = ([2.0_f64, 1.0, 99.0, 4.0], [4.0_f64, 8.0], 1.0_f64);
+    let (one_at, t_at, right_at) = (address(&mut one), address(&mut triangle), address(&mut right));
+    let solved = cublasXtDtrsm(xt, 1, 0, 0, 0, 1, 2, one_at, t_at as u64, 2, right_at as u64, 1);
+    assert_eq!((solved, *std::hint::black_box(&right)), (0, [1.0, 2.0]));
+    assert_eq!([cublasXtDestroy(xt), cublasXtDestroy(xt)], [0, 1]);
 }
