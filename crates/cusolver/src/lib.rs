@@ -13,6 +13,8 @@ mod factor;
 mod handle;
 mod infos;
 mod nonsymmetric;
+mod ordering;
+mod permutation;
 mod singular;
 mod sparse;
 mod status;

@@ -155,20 +155,25 @@ pub(crate) struct Given {
 
 impl Given {
     /// Checks what does not need memory, and returns the order and the number of entries.
-    fn checked(&self) -> Outcome<[usize; 2]> {
+    pub(crate) fn checked(&self) -> Outcome<[usize; 2]> {
         if self.descriptor == 0 {
             return Err(Error::InvalidValue);
         }
         Ok([count(self.size[0].into())?, count(self.size[1].into())?])
     }
 
+    /// Returns the number of the first row and column: 0 or 1.
+    pub(crate) fn base(&self) -> i32 {
+        let library = c"libcusparse.so.12";
+        other_library_knows(library, c"cusparseGetMatIndexBase", self.descriptor).into()
+    }
+
     /// Reads the columns of the matrix whose values are at another address.
     fn columns<T: Number + Scalar>(&self, place: Place, values: u64) -> Outcome<Columns<T>> {
         let [n, nnz] = self.checked()?;
-        let one =
-            other_library_knows(c"libcusparse.so.12", c"cusparseGetMatIndexBase", self.descriptor);
+        let base = self.base();
         let index = |i: i32, limit: usize| {
-            let i = usize::try_from(i64::from(i) - i64::from(one)).ok();
+            let i = usize::try_from(i64::from(i) - i64::from(base)).ok();
             i.filter(|&i| i < limit).ok_or(Error::Execution)
         };
         let (first, second) =

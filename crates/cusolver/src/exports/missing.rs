@@ -88,10 +88,10 @@ culibs::missing! {
     cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost cusolverSpScsrqrSolve
     cusolverSpScsrqrSolveHost cusolverSpScsrqrZeroPivot cusolverSpScsrqrZeroPivotHost
     cusolverSpScsrzfdHost cusolverSpXcsrcholAnalysis cusolverSpXcsrcholAnalysisHost
-    cusolverSpXcsrissymHost cusolverSpXcsrluAnalysisHost cusolverSpXcsrluNnzHost
-    cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost cusolverSpXcsrperm_bufferSizeHost
-    cusolverSpXcsrqrAnalysis cusolverSpXcsrqrAnalysisHost cusolverSpXcsrsymamdHost
-    cusolverSpXcsrsymmdqHost cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo
+    cusolverSpXcsrluAnalysisHost cusolverSpXcsrluNnzHost
+
+    cusolverSpXcsrqrAnalysis cusolverSpXcsrqrAnalysisHost
+    cusolverSpZcsrcholBufferInfo
     cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag cusolverSpZcsrcholFactor
     cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve cusolverSpZcsrcholSolveHost
     cusolverSpZcsrcholZeroPivot cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost

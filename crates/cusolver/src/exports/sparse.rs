@@ -4,6 +4,7 @@ use culibs::Ptr;
 use linalg::{c32, c64};
 
 use crate::handle;
+use crate::permutation::{self, Method};
 use crate::sparse::{self, Given, Pivoting, Place};
 
 culibs::family! {
@@ -15,6 +16,38 @@ culibs::family! {
     [(): cusolverSpGetStream](handle: u64, out: Ptr) => handle::sparse_stream(handle, out);
     [(): cusolverSpCreateCsrqrInfo](out: Ptr) => sparse::create_info(out);
     [(): cusolverSpDestroyCsrqrInfo](info: u64) => sparse::destroy_info(info);
+    [(): cusolverSpXcsrsymrcmHost]
+        (handle: u64, n: i32, nnz: i32, descriptor: u64, first: u64, second: u64, out: Ptr)
+        => permutation::order(handle, Given { size: [n, nnz], descriptor, values: 0, first, second
+            }, Method::CuthillMcKee, out);
+    [(): cusolverSpXcsrsymmdqHost]
+        (handle: u64, n: i32, nnz: i32, descriptor: u64, first: u64, second: u64, out: Ptr)
+        => permutation::order(handle, Given { size: [n, nnz], descriptor, values: 0, first, second
+            }, Method::MinimumDegree, out);
+    [(): cusolverSpXcsrsymamdHost]
+        (handle: u64, n: i32, nnz: i32, descriptor: u64, first: u64, second: u64, out: Ptr)
+        => permutation::order(handle, Given { size: [n, nnz], descriptor, values: 0, first, second
+            }, Method::MinimumDegree, out);
+    [(): cusolverSpXcsrmetisndHost]
+        (handle: u64, n: i32, nnz: i32, descriptor: u64, first: u64, second: u64, _options: u64,
+            out: Ptr)
+        => permutation::order(handle, Given { size: [n, nnz], descriptor, values: 0, first, second
+            }, Method::Dissection, out);
+    [(): cusolverSpXcsrissymHost]
+        (handle: u64, m: i32, nnz: i32, descriptor: u64, first: u64, ends: u64, second: u64,
+            out: Ptr)
+        => permutation::is_symmetric(handle, Given { size: [m, nnz], descriptor, values: 0, first,
+            second }, ends, out);
+    [(): cusolverSpXcsrperm_bufferSizeHost]
+        (handle: u64, m: i32, n: i32, nnz: i32, descriptor: u64, first: u64, second: u64, _p: u64,
+            _q: u64, out: Ptr)
+        => permutation::buffer_size(handle, Given { size: [m, nnz], descriptor, values: 0, first,
+            second }, n, out);
+    [(): cusolverSpXcsrpermHost]
+        (handle: u64, m: i32, n: i32, nnz: i32, descriptor: u64, first: u64, second: u64, p: u64,
+            q: u64, map: Ptr, _work: u64)
+        => permutation::permute(handle, Given { size: [m, nnz], descriptor, values: 0, first,
+            second }, n, [p, q], map);
     [f32: cusolverSpScsrlsvqr; c32: cusolverSpCcsrlsvqr]
         (handle: u64, m: i32, nnz: i32, descriptor: u64, values: u64, first: u64, second: u64,
             b: u64, tolerance: f32, _reorder: i32, x: u64, singularity: Ptr)
