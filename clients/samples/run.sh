@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
 # NVIDIA's CUDA samples, built by their own CMake files under `simtlab exec` and run on the virtual device, with a table of outcomes.
 #   CUDA_SAMPLES=FOLDER run.sh [NAME ...]
+# They run as NVIDIA's test runner runs them, with the arguments and numbers of devices in its test_args.json, which says, too, what is not run.
 # FOLDER is a checkout of github.com/NVIDIA/cuda-samples, which stays as it is: a copy is built. Without names all samples run.
 # ARCHITECTURES (80) replaces the list of architectures, which would take nine times as long to compile; LIMIT (60) is the most seconds of a run;
-# TABLE (samples.tsv below target/clients/samples) receives a line for each sample: name, outcome, reason.
-# Outcomes: ran (exit code 0), waived (the sample says that it does not suit the device), failed, time (over the limit), not built.
+# TABLE (samples.tsv below target/clients/samples) receives a line for each sample: name, outcome, reason, seconds. BUILD_ONLY=1 only builds them.
+# Outcomes: ran (exit code 0), waived (the sample says that it does not suit the device), failed, time (over the limit), not built, skipped.
+# Of Debian's packages, samples want freeglut3-dev libglu1-mesa-dev libgles-dev libegl-dev libopenmpi-dev libfreeimage-dev libglfw3-dev libvulkan-dev, and xvfb to draw.
 source "$(dirname "$0")/../common.sh"
 : "${CUDA_SAMPLES:?say where a checkout of cuda-samples is}"
 build
-toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api nvidia-cublas nvidia-cufft nvidia-cusolver nvidia-cusparse nvidia-nvtx nvidia-nvjpeg nvidia-npp nvidia-nvjitlink
+# Some samples include what headers of CCCL 13.0 include by the way.
+toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api nvidia-cublas nvidia-cufft nvidia-cusolver nvidia-cusparse nvidia-nvtx nvidia-nvjpeg nvidia-npp nvidia-nvjitlink 'nvidia-cuda-cccl==13.0.*'
+# The packages have other folders than the toolkit's installer.
+ln -sfn ../lib "$toolkit/nvvm/lib64"
+ln -sfn ../include "$toolkit/nvvm/include"
+export CMAKE_LIBRARY_PATH=$toolkit/lib
 # Samples on the driver API make fat binaries of machine code by commands of their own.
 export NVCC_APPEND_FLAGS="-gencode arch=compute_80,code=compute_80"
 
@@ -29,13 +36,15 @@ run_reason() {
     grep -hE 'rror|ailed|FAIL' "$1.out" "$1.err" | head -n 1; } | head -n 2 | paste -sd';' | cut -c1-200
 }
 
-# build_sample FOLDER OUT: configured once; later calls build what has changed.
+# build_sample FOLDER OUT TARGET...: configured once; later calls build what has changed.
 build_sample() {
-  mkdir -p "$2"
+  local folder=$1 out=$2
+  shift 2
+  mkdir -p "$out"
   # What CMake found out about the compilers holds for all samples.
-  [ -d "$2/CMakeFiles" ] || cp -r "$environment/compilers" "$2/CMakeFiles" 2> /dev/null
-  [ -e "$2/build.ninja" ] || on_device cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release || return
-  on_device cmake --build "$2" -j "${JOBS:-2}"
+  [ -d "$out/CMakeFiles" ] || cp -r "$environment/compilers" "$out/CMakeFiles" 2> /dev/null
+  [ -e "$out/build.ninja" ] || on_device cmake -G Ninja -S "$folder" -B "$out" -DCMAKE_BUILD_TYPE=Release || return
+  on_device cmake --build "$out" -j "${JOBS:-2}" "$@"
 }
 
 # run_program PROGRAM OUT ARGUMENT...: sets outcome and reason.
@@ -67,11 +76,19 @@ sample() {
     printf '%s\tskipped\ttest_args.json\n' "$name"
     return
   fi
-  if ! build_sample "$folder" "$out" > "$out.log" 2>&1; then
+  # Some are parts of the project above them.
+  if grep -q '^project(' "$folder/CMakeLists.txt"; then
+    build_sample "$folder" "$out" > "$out.log" 2>&1
+  else
+    out=$built_to/$(basename "$(dirname "$folder")")/$name
+    mkdir -p "$out"
+    build_sample "$(dirname "$folder")" "$(dirname "$out")" --target "$(sed -nE 's/.*add_executable\(([^ )]+).*/\1/p' "$folder/CMakeLists.txt" | head -n 1)" > "$out.log" 2>&1
+  fi
+  if [ $? != 0 ]; then
     printf '%s\tnot built\t%s\n' "$name" "$(build_reason "$out.log")"
     return
   fi
-  if [ ! -d "$environment/compilers" ]; then
+  if [ ! -d "$environment/compilers" ] && ls -d "$out"/CMakeFiles/[0-9]* > /dev/null 2>&1; then
     mkdir "$environment/compilers"
     cp -r "$out"/CMakeFiles/[0-9]* "$environment/compilers/"
   fi
