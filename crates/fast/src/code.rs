@@ -203,6 +203,9 @@ pub enum Kind {
     Matrix(Box<Bulk>),
     /// A copy from global to shared memory.
     Copy(Box<Copy>),
+    /// An asynchronous operation, all of whose steps are done where it stands, or an operation on
+    /// what tells that one has completed.
+    Asynchronous(Box<Asynchronous>),
     /// A barrier of all threads of the CTA.
     Barrier {
         /// What it gives back.
@@ -427,6 +430,79 @@ pub struct Copy {
     pub size: u32,
     /// Bytes of them that it reads, if not all; the others are zero.
     pub bytes: Option<Src>,
+}
+
+/// An asynchronous operation, or one on what tells that such an operation has completed.
+#[derive(Clone, Debug)]
+pub struct Asynchronous {
+    /// What it does; operands are among `src`.
+    pub what: AsyncOp,
+    /// Operands, in the instruction's order.
+    pub src: Vec<Src>,
+    /// Where results go.
+    pub dst: Vec<Dst>,
+}
+
+impl Asynchronous {
+    /// Returns whether a warp may wait after the step.
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
+        match self.what {
+            AsyncOp::Mbarrier(kind, _) => matches!(kind, vm::MbarrierKind::Try { .. }),
+            AsyncOp::WaitProducts(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns the registers that it may read or write after the step, in the turn of another warp:
+    /// operands, and results.
+    #[must_use]
+    pub fn in_flight(&self) -> (&[Src], &[Dst]) {
+        match self.what {
+            AsyncOp::WarpGroup(vm::WarpGroupOp::Multiply { registers, .. }) => {
+                let first = if registers { 2 } else { 3 };
+                (self.src.get(first..).unwrap_or_default(), &self.dst)
+            }
+            _ => (&[], &[]),
+        }
+    }
+
+    /// The accesses that it names, without those of tensor copies.
+    fn memories(&self) -> impl Iterator<Item = &Memory> {
+        match &self.what {
+            AsyncOp::Mbarrier(_, memory) => std::slice::from_ref(memory).iter(),
+            AsyncOp::Bulk(_, memories) | AsyncOp::Tensor(_, memories) => memories.iter(),
+            AsyncOp::WarpGroup(..) | AsyncOp::WaitProducts(_) => [].iter(),
+        }
+    }
+
+    /// Returns whether all operands and results of its parts are in the lists.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let known = |src: Src| matches!(src, Src::Const(_)) || self.src.contains(&src);
+        let copy = match &self.what {
+            AsyncOp::Bulk(op, _) => op.sources().all(known),
+            AsyncOp::Tensor(op, _) => op.sources().all(known),
+            _ => true,
+        };
+        copy && self.memories().all(|m| known(m.addr) && m.src.is_empty() && m.dst.is_empty())
+    }
+}
+
+/// What an asynchronous operation does.
+#[derive(Clone, Debug)]
+pub enum AsyncOp {
+    /// An operation on a barrier in shared memory. Operands behind the address are a count, a state
+    /// or a parity, and bytes.
+    Mbarrier(vm::MbarrierKind, Memory),
+    /// A bulk copy, and the accesses of its destination and source.
+    Bulk(vm::BulkOp<Src>, [Memory; 2]),
+    /// A tensor copy, and the accesses of its map and of the tensor.
+    Tensor(vm::TensorOp<Src>, [Memory; 2]),
+    /// An operation on products of a warp group.
+    WarpGroup(vm::WarpGroupOp),
+    /// Waits until at most so many groups of products of the warp are unfinished.
+    WaitProducts(u32),
 }
 
 /// How a block ends.

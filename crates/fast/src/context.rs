@@ -21,6 +21,8 @@ pub(crate) struct Context<'c> {
     pub(crate) code: &'c Code,
     /// The vector instructions of the interpreter.
     pub(crate) level: Level,
+    /// Those of products of warp groups.
+    pub(crate) products: Level,
     /// How the products of matrices of floats are added.
     pub(crate) matrix_sums: MatrixSums,
     pub(crate) params: Vec<u8>,
@@ -48,6 +50,7 @@ impl<'c> Context<'c> {
         Self {
             code,
             level,
+            products: Level::best(),
             matrix_sums: setup.matrix_sums,
             params: setup.params.clone(),
             grid: setup.grid,

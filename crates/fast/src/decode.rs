@@ -2,8 +2,8 @@
 
 use crate::Declined;
 use crate::code::{
-    Atomic, Block, Bulk, Code, Collective, Copy, Direct, Dst, End, Generic, Guard, Kind, Memory,
-    Rejoin, Src, Step, Storage,
+    AsyncOp, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy, Direct, Dst,
+    End, Generic, Guard, Kind, Memory, Rejoin, Src, Step, Storage,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
@@ -11,7 +11,7 @@ use converge::plan::Rejoin as Planned;
 use flow::analysis::{Facts, Options, Shape};
 use flow::footprint::Footprints;
 use flow::kernel::graph_of;
-use ir::mods::{Barrier, Order, Scope, Space};
+use ir::mods::{Barrier, Bulk, Order, Scope, Space};
 use ir::module::TermKind;
 use ir::op::Class;
 use ir::{Function, Inst, Op, Operand, Reg, Symbol, Ty};
@@ -146,21 +146,11 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         Op::Malloc | Op::Free => Some("it allocates memory"),
         Op::Alloca => Some("it allocates local memory"),
         Op::AtomVec => Some("it has vector atomics"),
-        Op::MbarInit
-        | Op::MbarInval
-        | Op::MbarArrive
-        | Op::MbarExpect
-        | Op::MbarComplete
-        | Op::MbarLayout
-        | Op::MbarTest
-        | Op::MbarTry => Some("it has barriers in memory"),
-        Op::BulkCopy | Op::TensorCopy | Op::BulkCommit | Op::BulkWait => Some("it has bulk copies"),
         Op::StAsync | Op::RedAsync => Some("it has asynchronous stores"),
         Op::ClusterArrive | Op::ClusterWait => Some("it has barriers of clusters"),
         Op::Tex | Op::TexGather | Op::TexQuery | Op::SurfLoad | Op::SurfStore | Op::SurfReduce => {
             Some("it has textures or surfaces")
         }
-        op if is_of_warp_group(op) => Some("it has products of warp groups"),
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),
     }
@@ -335,14 +325,14 @@ impl Decoder<'_> {
         let kind = match inst.op.info().class {
             _ if inst.op == Op::Fence => Kind::Fence,
             // Copies are done at their place.
-            _ if matches!(inst.op, Op::Nop | Op::Nanosleep | Op::CopyCommit | Op::CopyWait) => {
+            _ if is_wait_for_copies(inst.op) || matches!(inst.op, Op::Nop | Op::Nanosleep) => {
                 Kind::Nothing
             }
             Class::Compute if inst.op == Op::Sreg => self.sreg(b, i, inst)?,
             Class::Compute => self.compute(b, i, inst, pc)?,
             Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,
+            _ if is_asynchronous(inst.op) => self.asynchronous(b, i, inst, pc)?,
             Class::Memory => self.memory(b, i, inst)?,
-            Class::Collective if is_of_warp_group(inst.op) => Kind::Leave(inst.op.name()),
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
             Class::Collective => self.collective(b, i, inst, pc)?,
             Class::Barrier => self.barrier(b, i, inst)?,
@@ -613,7 +603,7 @@ impl Decoder<'_> {
         let src = sources.map(operand).collect::<Result<_, _>>()?;
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
         let direct = Direct::new(what);
-        Ok(Kind::Matrix(Box::new(Bulk { what, direct, memory, src, dst })))
+        Ok(Kind::Matrix(Box::new(Fragments { what, direct, memory, src, dst })))
     }
 
     fn copy(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
@@ -627,6 +617,52 @@ impl Decoder<'_> {
         Ok(Kind::Copy(Box::new(Copy { from, to, size, bytes })))
     }
 
+    /// Decodes an operation whose steps are all done where it stands.
+    fn asynchronous(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("an operand of an asynchronous operation is not known");
+        let operand = |k| self.operand(b, i, inst, k).ok_or_else(missing);
+        let space = inst.mods.space.unwrap_or(Space::Generic);
+        let what = match inst.op {
+            Op::BulkCopy => {
+                let op = vm::bulk_copy(inst, operand)?.ok_or_else(missing)?;
+                let (to, from) = match op.kind {
+                    Bulk::Load => (Space::Shared, Space::Global),
+                    Bulk::Send => (Space::Shared, Space::Shared),
+                    Bulk::Store => (Space::Global, Space::Shared),
+                };
+                let memories = [self.access(to, op.to, op.offset), self.access(from, op.from, 0)];
+                AsyncOp::Bulk(op, memories)
+            }
+            Op::TensorCopy => {
+                let op = vm::tensor_copy(inst, operand)?.ok_or_else(missing)?;
+                let map = self.access(Space::Generic, op.map, 0);
+                AsyncOp::Tensor(op, [map, self.access(Space::Global, Src::Const(0), 0)])
+            }
+            Op::WgmmaWait => match inst.operands.first() {
+                Some(&Operand::Imm(most)) => AsyncOp::WaitProducts(most as u32),
+                _ => return Err(missing()),
+            },
+            Op::WgmmaFence | Op::Wgmma | Op::WgmmaReg | Op::WgmmaCommit => {
+                let code = self.program.at(Pc(pc)).and_then(vm::Code::warp_group_operation);
+                AsyncOp::WarpGroup(code.ok_or_else(missing)?)
+            }
+            _ => {
+                let kind = vm::mbarrier_kind(inst).ok_or_else(missing)?;
+                let mut memory = self.access(space, operand(0)?, inst.offset);
+                (memory.word, memory.words) = (8, 1);
+                memory.order = inst.mods.order.unwrap_or(kind.order());
+                memory.scope = inst.mods.scope.unwrap_or(Scope::Cta);
+                AsyncOp::Mbarrier(kind, memory)
+            }
+        };
+        let src = match what {
+            AsyncOp::WaitProducts(_) => Vec::new(),
+            _ => (0..inst.operands.len()).map(operand).collect::<Result<_, _>>()?,
+        };
+        let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
+        Ok(Kind::Asynchronous(Box::new(Asynchronous { what, src, dst })))
+    }
+
     fn barrier(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
         let missing = || Declined::Kernel("a barrier is not known");
         let kind = inst.mods.barrier.ok_or_else(missing)?;
@@ -636,7 +672,30 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether an operation is on products of warp groups, which the exact engine alone has.
-fn is_of_warp_group(op: Op) -> bool {
-    matches!(op, Op::WgmmaFence | Op::Wgmma | Op::WgmmaReg | Op::WgmmaCommit | Op::WgmmaWait)
+/// Whether an operation commits or awaits copies, which are done at their place.
+fn is_wait_for_copies(op: Op) -> bool {
+    matches!(op, Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait)
+}
+
+/// Whether an operation is on barriers in shared memory, on products of warp groups, or a bulk
+/// copy.
+fn is_asynchronous(op: Op) -> bool {
+    matches!(
+        op,
+        Op::MbarInit
+            | Op::MbarInval
+            | Op::MbarArrive
+            | Op::MbarExpect
+            | Op::MbarComplete
+            | Op::MbarLayout
+            | Op::MbarTest
+            | Op::MbarTry
+            | Op::BulkCopy
+            | Op::TensorCopy
+            | Op::WgmmaFence
+            | Op::Wgmma
+            | Op::WgmmaReg
+            | Op::WgmmaCommit
+            | Op::WgmmaWait
+    )
 }

@@ -142,7 +142,7 @@ fn put_tiles(warp: &mut Warp, op: &Bulk, results: &[[u32; LANES]; 4]) {
 
 impl Warp {
     /// The value of an operand, if all lanes have the same.
-    fn uniform(&self, src: Src) -> Option<u64> {
+    pub(crate) fn uniform(&self, src: Src) -> Option<u64> {
         let value = self.lane(src, 0);
         let same = match src {
             Src::Const(_) | Src::ConstPair(..) | Src::Line(_, 0, _) => true,

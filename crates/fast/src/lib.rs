@@ -19,6 +19,7 @@
 //! launch has this mechanism.
 
 mod accesses;
+mod asynchronous;
 mod bulk;
 pub mod code;
 mod commit;
@@ -212,6 +213,9 @@ pub fn prepare_screened(
 ) -> Result<Kernel, Declined> {
     may_run(state, true)?;
     let mut kernel = decoded(program, state, assume)?;
+    if kernel.code.steps.iter().any(|step| matches!(step.kind, code::Kind::Asynchronous(_))) {
+        return Err(Declined::Kernel("it has asynchronous operations, which are checked"));
+    }
     kernel.code.screened = Some(match judges {
         true => code::Judged::All,
         false if has_guards(state) => code::Judged::Shared,

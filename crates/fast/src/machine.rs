@@ -4,6 +4,7 @@
 //! the next warp of the CTA runs; after the last warp, the next resident CTA. A block runs as a
 //! whole: inside a block, only a barrier can end a turn.
 
+use crate::asynchronous::AsyncState;
 use crate::code::{Block, Code, End};
 use crate::commit::Commits;
 use crate::context::{Context, unrank};
@@ -41,6 +42,7 @@ pub(crate) struct Cta {
     pub(crate) shared: Vec<u8>,
     pub(crate) local: Vec<u8>,
     pub(crate) barriers: Vec<Barrier>,
+    pub(crate) asynchronous: AsyncState,
     /// Threads that have not ended.
     pub(crate) live: u32,
     issues: u64,
@@ -50,7 +52,8 @@ impl Cta {
     fn vacant() -> Self {
         let (warps, barriers, shared, local) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (index, id, alive, live, issues) = (0, [0; 3], false, 0, 0);
-        Self { index, id, alive, warps, shared, local, barriers, live, issues }
+        let asynchronous = AsyncState::default();
+        Self { index, id, alive, warps, shared, local, barriers, asynchronous, live, issues }
     }
 }
 
@@ -88,6 +91,8 @@ pub(crate) struct Machine<'m> {
     workers: Option<&'m Workers>,
     /// By step, the accesses of the first CTA, where windows may follow.
     pub(crate) spans: Vec<AccessSpan>,
+    /// Warps of the CTA that no longer wait, for a worker that keeps their positions.
+    pub(crate) released: Vec<usize>,
     pub(crate) turns: u32,
     /// The value of `turns` at the last call of the observer.
     last_poll: u32,
@@ -139,6 +144,7 @@ impl<'m> Machine<'m> {
             rest,
             workers,
             spans: Vec::new(),
+            released: Vec::new(),
             turns: 0,
             last_poll: 0,
             progress: false,
@@ -188,8 +194,9 @@ impl<'m> Machine<'m> {
         let (context, code) = (self.context, self.context.code);
         let cta = &mut self.ctas[self.slot];
         if let Some(spare) = self.spare.pop() {
-            let Cta { warps, shared, local, barriers, .. } = spare;
+            let Cta { warps, shared, local, barriers, asynchronous, .. } = spare;
             (cta.warps, cta.shared, cta.local, cta.barriers) = (warps, shared, local, barriers);
+            cta.asynchronous = asynchronous;
             cta.warps.iter_mut().for_each(|warp| warp.reset(code));
             if self.worker.is_none() {
                 cta.warps.iter_mut().for_each(|warp| warp.reset_position(code));
@@ -201,6 +208,7 @@ impl<'m> Machine<'m> {
                 }
             }
             cta.barriers.iter_mut().for_each(Barrier::clear);
+            cta.asynchronous.clear();
             return;
         }
         let threads = context.threads;
@@ -216,7 +224,8 @@ impl<'m> Machine<'m> {
         let cta = &mut self.ctas[self.slot];
         let (warps, shared) = (std::mem::take(&mut cta.warps), std::mem::take(&mut cta.shared));
         let (local, barriers) = (std::mem::take(&mut cta.local), std::mem::take(&mut cta.barriers));
-        self.spare.push(Cta { warps, shared, local, barriers, ..Cta::vacant() });
+        let asynchronous = std::mem::take(&mut cta.asynchronous);
+        self.spare.push(Cta { warps, shared, local, barriers, asynchronous, ..Cta::vacant() });
     }
 
     /// Runs until at least `issues` vector instructions have been issued in all, or the launch ends
@@ -329,6 +338,9 @@ impl<'m> Machine<'m> {
             return Ok(());
         }
         if cta.live == 0 {
+            if !cta.asynchronous.is_finished() {
+                return Err(Declined::Running("some warps have not issued a product"));
+            }
             let charges = &mut self.stats.charges;
             charges.max_depth = charges.max_depth.max(1);
             for warp in cta.warps.iter().filter(|warp| !warp.stale) {

@@ -115,6 +115,32 @@ impl WarpMemory<'_, '_> {
         }
     }
 
+    /// Copies bytes, or combines their elements with those that are there.
+    pub(crate) fn copy_or_reduce(
+        &mut self,
+        from: Location,
+        to: Location,
+        len: usize,
+        how: Option<(AtomOp, Ty)>,
+    ) {
+        match (from, to, how) {
+            (Location::Global(from), Location::Shared(at), None) => {
+                self.shared[at..at + len].copy_from_slice(self.global.bytes(from));
+            }
+            (Location::Shared(at), Location::Global(to), None) => {
+                self.global.bytes_mut(to).copy_from_slice(&self.shared[at..at + len]);
+            }
+            _ => {
+                let bytes = self.bytes(from, len).to_vec();
+                let to = self.bytes_mut(to, len);
+                match how {
+                    Some(how) => crate::asynchronous::reduce_bytes(how, &bytes, to),
+                    None => to.copy_from_slice(&bytes),
+                }
+            }
+        }
+    }
+
     /// Executes a load.
     #[inline(always)]
     pub(crate) fn load(

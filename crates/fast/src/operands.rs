@@ -3,6 +3,16 @@
 use crate::code::{Dst, Kind, Memory, Src, Step};
 
 impl Step {
+    /// Returns whether a warp may wait after the step.
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
+        match &self.kind {
+            Kind::Barrier { .. } => true,
+            Kind::Asynchronous(op) => op.may_wait(),
+            _ => false,
+        }
+    }
+
     /// Tells of each operand, the guard aside.
     pub fn operands(&self, to: &mut dyn FnMut(Src)) {
         let memory = |memory: &Memory, to: &mut dyn FnMut(Src)| {
@@ -34,6 +44,7 @@ impl Step {
                 memory(&copy.to, to);
                 copy.bytes.iter().for_each(|&s| to(s));
             }
+            Kind::Asynchronous(op) => op.src.iter().for_each(|&s| to(s)),
             Kind::Collective(collective) => {
                 collective.src.iter().chain(&collective.members).for_each(|&s| to(s));
             }
@@ -58,6 +69,7 @@ impl Step {
             Kind::Load(memory) => memory.dst.iter().for_each(|&d| to(d)),
             Kind::Atomic(atomic) => atomic.memory.dst.iter().for_each(|&d| to(d)),
             Kind::Collective(collective) => collective.dst.iter().for_each(|&d| to(d)),
+            Kind::Asynchronous(op) => op.dst.iter().for_each(|&d| to(d)),
             Kind::Sreg { dst, .. } | Kind::Barrier { dst, .. } => to(*dst),
             Kind::Store(_) | Kind::Nothing | Kind::Fence => {}
             _ => return false,

@@ -94,6 +94,7 @@ impl Registers {
             | Kind::Atomic(_)
             | Kind::Matrix(_)
             | Kind::Copy(_)
+            | Kind::Asynchronous(_)
             | Kind::Barrier { .. } => {
                 self.add_operands(step);
             }

@@ -450,6 +450,29 @@ impl Visit<'_, '_> {
         Ok(after == StepOutcome::Park)
     }
 
+    /// Returns whether a step is an asynchronous operation, or one on what tells that such an
+    /// operation has completed: other warps may go on after it ([`Self::take_released`]).
+    #[inline]
+    #[must_use]
+    pub fn asynchronous(&self, step: usize) -> bool {
+        matches!(self.machine.context.code.steps[step].kind, Kind::Asynchronous(_))
+    }
+
+    /// Returns a warp that no longer waits since the last step, until all have been returned.
+    pub fn take_released(&mut self) -> Option<usize> {
+        self.machine.released.pop()
+    }
+
+    /// Records that all lanes of a warp have ended, of which the worker alone knows.
+    pub fn end_warp(&mut self, warp: usize) {
+        let machine = &mut *self.machine;
+        if self.held != Some(warp) {
+            let warp = &mut machine.ctas[machine.slot].warps[warp];
+            warp.reset_position(machine.context.code);
+            warp.exited = warp.launched;
+        }
+    }
+
     /// Has the interpreter execute a step for all lanes if it is a product of matrices that neither
     /// declines nor parks. Returns `false`, having changed nothing, if it is not.
     pub fn product(&mut self, step: usize) -> bool {

@@ -100,6 +100,9 @@ impl Check<'_> {
                 Kind::Generic(generic) => {
                     all(&generic.src) && generic.dst.iter().all(|&d| self.dst(d))
                 }
+                Kind::Asynchronous(op) => {
+                    op.is_consistent() && all(&op.src) && op.dst.iter().all(|&d| self.dst(d))
+                }
                 Kind::Collective(collective) => {
                     all(&collective.src)
                         && collective.members.is_none_or(|s| self.src(s))

@@ -87,6 +87,8 @@ pub(crate) struct Frame {
     pub(crate) start: u64,
     /// Executes a step: `(frame, step, lanes)`. Not 0 if the code has to return.
     pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    /// Not 0 if the warp waits after the last step that `step` has executed.
+    pub(crate) parked: u32,
     /// Finds the layout of a row of addresses in the room for lanes: `(frame, site, lanes)`. Not 0
     /// if the code has to return.
     pub(crate) find: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
@@ -170,7 +172,7 @@ offsets! {
     PARAMS params; PARAMS_LEN params_len; LOCAL local; LOCAL_LEN local_len; REGIONS regions;
     TALLY tally; STARTED started; SPLITS splits; WARP warp; WARPS warps; WARPS_END warps_end;
     BARRIER_STATE barrier_state; AGAIN again; SREGS sregs; CTA_SREGS cta_sregs; START start;
-    STEP step; DRAIN drain; ON on; EXIT exit; TURN turn; STACK_END stack_end;
+    STEP step; PARKED parked; DRAIN drain; ON on; EXIT exit; TURN turn; STACK_END stack_end;
     BACK_EDGE_TAKEN back_edge_taken; LAYOUT_CELLS layout_cells; FIND find;
     BLOCK_COUNTERS block_counters; MORE_BLOCK_COUNTERS more_block_counters; COUNTERS counters;
     NOTE note; LANE_ROOM lane_room; LOG log; LOG_END log_end; EXEMPT exempt; JUDGE judge;

@@ -6,6 +6,10 @@ use crate::frame::{NO_BLOCK, STACK_CAPACITY};
 use fast::{BARRIERS, StackEntry, WarpRegisters};
 use std::mem::offset_of;
 
+/// In place of the number of a barrier, counted from 1: the warp waits for something that the
+/// interpreter looks after.
+pub(crate) const NO_BARRIER: u32 = BARRIERS as u32 + 1;
+
 /// A warp of the CTA as compiled code sees it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -34,7 +38,8 @@ pub(crate) struct WarpContext {
     pub(crate) never_launched: u32,
     pub(crate) exited: u32,
     pub(crate) not_live: u32,
-    /// The barrier at which the warp waits, counted from 1, or 0; and the lanes that wait.
+    /// The barrier at which the warp waits, counted from 1, or [`NO_BARRIER`], or 0; and the lanes
+    /// that wait.
     pub(crate) waits: u32,
     pub(crate) on: u32,
     /// At the last barrier that was completed: the number of lanes that have arrived, and of those

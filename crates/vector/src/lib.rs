@@ -23,7 +23,7 @@ pub use function::{
     Block, BlockData, Condition, Function, Inst, InstData, Target, Terminator, Type, Value,
 };
 pub use op::{
-    Access, Arith, Atomic, Barrier, BlockCounts, Conversion, Copy, Counter, Extend, Home,
+    Access, Arith, Atomic, Await, Barrier, BlockCounts, Conversion, Copy, Counter, Extend, Home,
     Interpreted, InterpretedEnd, LaneOp, MaskOp, Op, Rounding, Scale, Shape, Sreg, StackOp,
     Standing,
 };

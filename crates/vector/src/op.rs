@@ -455,6 +455,15 @@ pub struct Barrier {
     pub standing: Standing,
 }
 
+/// The rest of a step that the interpreter has executed and after which the warp may wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Await {
+    /// The places of the step's results; `None` for a result that nothing reads.
+    pub results: Vec<Option<Home>>,
+    /// Where the warp stands while it waits.
+    pub standing: Standing,
+}
+
 /// A place where a warp stands between turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
@@ -562,6 +571,13 @@ pub enum Op {
     /// a predicate holds, and values that are written back if the interpreter asks for them. The
     /// result, if there is one, is the same for all threads.
     Barrier(Box<Barrier>),
+    /// The value of a place in the interpreter's memory, where it is at all times.
+    LoadHome(Home),
+    /// Writes it.
+    StoreHome(Home),
+    /// The warp waits if the step that the interpreter has executed last says so. The arguments are
+    /// the running lanes, and values that are written back if the interpreter asks for them.
+    Await(Box<Await>),
     /// What the lowest lane of the mask, which is not empty, has in a row.
     FirstLane,
     /// The end of a turn may be here, after a back-edge.
@@ -712,12 +728,12 @@ impl Op {
                     && from.step.has(operands)
             }
             (Self::Interpret(step), [Mask, operands @ ..], results) => {
-                step.has(operands)
-                    && results.len() == step.results.len()
-                    && results
-                        .iter()
-                        .zip(&step.results)
-                        .all(|(r, h)| h.is_none_or(|h| h.ty() == *r))
+                step.has(operands) && have_result_types(&step.results, results)
+            }
+            (Self::LoadHome(home), [], [result]) => home.ty() == *result,
+            (Self::StoreHome(home), [value], []) => home.ty() == *value,
+            (Self::Await(wait), [Mask, values @ ..], results) => {
+                wait.standing.has(values) && have_result_types(&wait.results, results)
             }
             (Self::Population | Self::PopulationIfAny | Self::IsNonzero, [Scalar], [Scalar]) => {
                 true
@@ -796,6 +812,12 @@ impl Standing {
     fn has(&self, values: &[Type]) -> bool {
         have_types(&self.homes, values)
     }
+}
+
+/// Returns whether results are of the types of their homes, where they have any.
+fn have_result_types(homes: &[Option<Home>], types: &[Type]) -> bool {
+    let same = |(ty, home): (&Type, &Option<Home>)| home.is_none_or(|home| home.ty() == *ty);
+    types.len() == homes.len() && types.iter().zip(homes).all(same)
 }
 
 /// Returns whether values are of the types of their homes.

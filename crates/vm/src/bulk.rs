@@ -9,7 +9,7 @@ use crate::asynchronous::{
     self, Completion, Effect, Issuer, Location, Operation, Source, Transfer,
 };
 use crate::cause::Cause;
-use crate::code::{AsyncStore, BulkOp};
+use crate::code::{AsyncStore, BulkOp, Src};
 use crate::control::{fail, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
 use crate::state::{Cta, State};
@@ -49,7 +49,11 @@ pub enum BulkMisuse {
 }
 
 /// Issues bulk copies, one for each lane that is on.
-pub(crate) fn copy<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &BulkOp) -> Executed<N> {
+pub(crate) fn copy<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &BulkOp<Src>,
+) -> Executed<N> {
     issue_each(state, now, |state, lane| operation(state, now, op, lane))
 }
 
@@ -73,7 +77,7 @@ pub(crate) fn issue_each<const N: usize>(
 fn operation<const N: usize>(
     state: &State<N>,
     now: &Now<N>,
-    op: &BulkOp,
+    op: &BulkOp<Src>,
     lane: usize,
 ) -> Result<Option<Operation>, Cause> {
     let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(None) };

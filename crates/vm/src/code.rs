@@ -7,8 +7,8 @@
 use crate::matrix::Matrix;
 use compute::Computation;
 use ir::mods::{
-    AtomOp, Barrier, Bounds, Bulk, Component, Geometry, LevelMode, Order, Proxy, Query, Scope,
-    Shuffle, Space, TensorMode, Vote,
+    AtomOp, Barrier, Bounds, Bulk, Component, Flag, Geometry, LevelMode, Order, Proxy, Query,
+    Scope, Shuffle, Space, TensorMode, Vote,
 };
 use ir::module::MaskTest;
 use ir::{LocId, Op, Origin, Sreg, Ty};
@@ -96,7 +96,8 @@ pub(crate) struct MbarrierOp {
 
 /// The operation on a barrier in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MbarrierKind {
+#[expect(missing_docs, reason = "fields are modifiers of the instruction")]
+pub enum MbarrierKind {
     /// Initialises it; the operand is the count of arrivals.
     Init { v1: bool },
     /// Invalidates it.
@@ -115,61 +116,178 @@ pub(crate) enum MbarrierKind {
     Layout { v1: bool },
 }
 
-/// A bulk copy.
-#[derive(Clone, Debug)]
-pub(crate) struct BulkOp {
-    pub(crate) kind: Bulk,
-    pub(crate) to: Src,
-    /// Bytes added to where to.
-    pub(crate) offset: i64,
-    pub(crate) from: Src,
-    pub(crate) bytes: Src,
-    pub(crate) barrier: Option<Src>,
-    /// The CTAs of a multicast, or the bytes of each 16 that are written.
-    pub(crate) mask: Option<Src>,
-    pub(crate) multicast: bool,
-    /// Bytes at the beginning and at the end that are not copied.
-    pub(crate) trimmed: Option<[Src; 2]>,
-    /// The operation and type with which elements are combined.
-    pub(crate) combine: Option<(AtomOp, Ty)>,
+impl MbarrierKind {
+    /// Its order unless the instruction has another.
+    #[must_use]
+    pub fn order(self) -> Order {
+        match self {
+            Self::Arrive(_) => Order::Release,
+            Self::Test { .. } | Self::Try { .. } => Order::Acquire,
+            Self::Expect | Self::Complete => Order::Relaxed,
+            _ => Order::Weak,
+        }
+    }
 }
 
-impl BulkOp {
+/// A bulk copy, with operands as an engine has them.
+#[derive(Clone, Debug)]
+pub struct BulkOp<S> {
+    /// Between which spaces it copies.
+    pub kind: Bulk,
+    /// The destination's address.
+    pub to: S,
+    /// Bytes added to it.
+    pub offset: i64,
+    /// The source's address.
+    pub from: S,
+    /// How many bytes.
+    pub bytes: S,
+    /// The barrier in shared memory at which it completes.
+    pub barrier: Option<S>,
+    /// The CTAs of a multicast, or the bytes of each 16 that are written.
+    pub mask: Option<S>,
+    /// Whether it is a multicast.
+    pub multicast: bool,
+    /// Bytes at the beginning and at the end that are not copied.
+    pub trimmed: Option<[S; 2]>,
+    /// The operation and type with which elements are combined.
+    pub combine: Option<(AtomOp, Ty)>,
+}
+
+impl<S: Copy> BulkOp<S> {
     /// All operands.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = Src> + '_ {
+    pub fn sources(&self) -> impl Iterator<Item = S> + '_ {
         let rest = self.barrier.into_iter().chain(self.mask);
         let rest = rest.chain(self.trimmed.into_iter().flatten());
         [self.to, self.from, self.bytes].into_iter().chain(rest)
     }
 }
 
-/// A tensor copy.
+/// A tensor copy, with operands as an engine has them.
 #[derive(Clone, Debug)]
-pub(crate) struct TensorOp {
+pub struct TensorOp<S: Copy> {
     /// [`Bulk::Load`] or [`Bulk::Store`].
-    pub(crate) kind: Bulk,
-    pub(crate) mode: TensorMode,
-    pub(crate) shared: Src,
-    /// Bytes added to the address in shared memory.
-    pub(crate) offset: i64,
+    pub kind: Bulk,
+    /// What the box is.
+    pub mode: TensorMode,
+    /// The address in shared memory.
+    pub shared: S,
+    /// Bytes added to it.
+    pub offset: i64,
     /// The generic address of the tensor map.
-    pub(crate) map: Src,
-    pub(crate) barrier: Option<Src>,
+    pub map: S,
+    /// The barrier in shared memory at which it completes.
+    pub barrier: Option<S>,
     /// Coordinates from the innermost dimension on.
-    pub(crate) at: SmallVec<[Src; 5]>,
+    pub at: SmallVec<[S; 5]>,
     /// Offsets along W, H, D.
-    pub(crate) offsets: SmallVec<[Src; 3]>,
+    pub offsets: SmallVec<[S; 3]>,
     /// The CTAs of a multicast.
-    pub(crate) mask: Option<Src>,
-    pub(crate) combine: Option<AtomOp>,
+    pub mask: Option<S>,
+    /// The operation with which elements are combined.
+    pub combine: Option<AtomOp>,
 }
 
-impl TensorOp {
+impl<S: Copy> TensorOp<S> {
     /// What it reads.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = Src> + '_ {
+    pub fn sources(&self) -> impl Iterator<Item = S> + '_ {
         let rest = self.at.iter().chain(&self.offsets).copied();
         [self.shared, self.map].into_iter().chain(self.barrier).chain(self.mask).chain(rest)
     }
+}
+
+/// Returns the bulk copy of an instruction, whose operands a function gives by their numbers;
+/// `None` if there is no such copy.
+///
+/// # Errors
+/// Those of the function.
+pub fn bulk_copy<S, E>(
+    inst: &ir::Inst,
+    mut operand: impl FnMut(usize) -> Result<S, E>,
+) -> Result<Option<BulkOp<S>>, E> {
+    let Some(kind) = inst.mods.bulk else { return Ok(None) };
+    let (flags, store) = (inst.mods.flags, kind == Bulk::Store);
+    let combine = inst.mods.atom.map(|op| (op, inst.ty.unwrap_or(Ty::B8)));
+    if combine.is_some_and(|(op, ty)| !crate::atomic::combines(op, ty)) {
+        return Ok(None);
+    }
+    let at = 3 + usize::from(!store);
+    let trimmed = match flags.has(Flag::Trimmed) {
+        true => Some([operand(at)?, operand(at + 1)?]),
+        false => None,
+    };
+    let mask = inst.operands.get(at).filter(|_| trimmed.is_none());
+    let mask = mask.map(|_| operand(at)).transpose()?;
+    Ok(Some(BulkOp {
+        kind,
+        to: operand(0)?,
+        offset: inst.offset,
+        from: operand(1)?,
+        bytes: operand(2)?,
+        barrier: if store { None } else { Some(operand(3)?) },
+        mask,
+        multicast: flags.has(Flag::Multicast),
+        trimmed,
+        combine,
+    }))
+}
+
+/// Returns the tensor copy of an instruction, as [`bulk_copy`].
+///
+/// # Errors
+/// Those of the function.
+pub fn tensor_copy<S: Copy, E>(
+    inst: &ir::Inst,
+    mut operand: impl FnMut(usize) -> Result<S, E>,
+) -> Result<Option<TensorOp<S>>, E> {
+    let kind = inst.mods.bulk.filter(|kind| *kind != Bulk::Send);
+    let (Some(kind), Some(mode)) = (kind, inst.mods.tensor) else { return Ok(None) };
+    let load = kind == Bulk::Load;
+    let multicast = load && inst.mods.flags.has(Flag::Multicast);
+    let end = inst.operands.len().saturating_sub(usize::from(multicast));
+    let given = end.saturating_sub(3);
+    let rank = match mode {
+        // A load in im2col mode has two offsets fewer than coordinates, along W two offsets.
+        TensorMode::Im2col if load => (given + 2) / 2,
+        TensorMode::Im2colWide | TensorMode::Im2colWide128 => given.saturating_sub(2),
+        _ => given,
+    };
+    if !(1..=5).contains(&rank) {
+        return Ok(None);
+    }
+    Ok(Some(TensorOp {
+        kind,
+        mode,
+        shared: operand(0)?,
+        offset: inst.offset,
+        map: operand(1)?,
+        barrier: if load { Some(operand(2)?) } else { None },
+        at: (3..3 + rank).map(&mut operand).collect::<Result<_, E>>()?,
+        offsets: (3 + rank..end).map(&mut operand).collect::<Result<_, E>>()?,
+        mask: if multicast { Some(operand(end)?) } else { None },
+        combine: inst.mods.atom,
+    }))
+}
+
+/// Returns the operation of an instruction on a barrier in shared memory, if it is one.
+#[must_use]
+pub fn mbarrier_kind(inst: &ir::Inst) -> Option<MbarrierKind> {
+    let flags = inst.mods.flags;
+    Some(match inst.op {
+        Op::MbarInit => MbarrierKind::Init { v1: flags.has(Flag::LayoutV1) },
+        Op::MbarLayout => MbarrierKind::Layout { v1: flags.has(Flag::LayoutV1) },
+        Op::MbarInval => MbarrierKind::Inval,
+        Op::MbarArrive => MbarrierKind::Arrive(Arrival {
+            drop: flags.has(Flag::Drop),
+            no_complete: flags.has(Flag::NoComplete),
+            counted: flags.has(Flag::Counted),
+        }),
+        Op::MbarExpect => MbarrierKind::Expect,
+        Op::MbarComplete => MbarrierKind::Complete,
+        Op::MbarTry => MbarrierKind::Try { parity: flags.has(Flag::Parity) },
+        Op::MbarTest => MbarrierKind::Test { parity: flags.has(Flag::Parity) },
+        _ => return None,
+    })
 }
 
 /// An operation on a texture or a surface. The address of `mem` is the handle, its rows are the
@@ -356,8 +474,8 @@ pub(crate) enum Exec {
     Atomic(AtomicOp),
     Copy(CopyOp),
     Mbarrier(MbarrierOp),
-    Bulk(BulkOp),
-    Tensor(TensorOp),
+    Bulk(BulkOp<Src>),
+    Tensor(TensorOp<Src>),
     Texture(TextureOp),
     /// Makes groups of the threads' copies.
     GroupCommit(AsyncGroups),

@@ -1,7 +1,7 @@
 //! Computations of linked instructions without a state, so that other engines execute them with the
 //! same code.
 
-use crate::code::{Code, CollectiveKind, Exec};
+use crate::code::{Code, CollectiveKind, CollectiveOp, Exec, WarpGroupOp};
 use compute::Computation;
 use simt::LaneMask;
 
@@ -30,6 +30,15 @@ impl Code {
                 CollectiveKind::Matrix(matrix) => Some(matrix),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// Returns its operation on products of a warp group, if it is one.
+    #[must_use]
+    pub fn warp_group_operation(&self) -> Option<WarpGroupOp> {
+        match &self.exec {
+            Exec::Collective(CollectiveOp { kind: CollectiveKind::WarpGroup(op), .. }) => Some(*op),
             _ => None,
         }
     }

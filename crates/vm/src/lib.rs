@@ -55,7 +55,10 @@ pub use atomic::apply as atomic_result;
 pub use bulk::BulkMisuse;
 pub use cause::Cause;
 pub use cluster::{ClusterMisuse, Clusters, MAX_CLUSTER};
-pub use code::{Code, CollectiveKind, ScheduleDependence};
+pub use code::{
+    BulkOp, Code, CollectiveKind, MbarrierKind, ScheduleDependence, TensorOp, WarpGroupOp,
+    bulk_copy, mbarrier_kind, tensor_copy,
+};
 pub use defined::{
     CopiedBits, Decides, Definedness, Origin, OriginId, UndefinedMemory, UndefinedUse,
 };
@@ -69,6 +72,7 @@ pub use launch::{
     load_variables_as, load_variables_at,
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
+pub use mbarrier::apply as mbarrier_effect;
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use program::{FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program};
 pub use recheck::{
@@ -83,7 +87,8 @@ pub use shared::SharedLayout;
 pub use simt::counts::Counts;
 pub use simt::matrix::{MatrixSums, NotMatrixSums};
 pub use state::{Setup, State};
-pub use tensor::TensorMisuse;
+pub use tensor::{TensorMisuse, TensorPlan, combined as tensor_reduction, plan_copy};
 pub use texture::TextureMisuse;
 pub use tolerated::Tolerated;
+pub use warp_group::WarpGroup;
 pub use watch::quiet_rounds;

@@ -198,9 +198,12 @@ fn effects<const N: usize>(
     Ok(out)
 }
 
-/// Returns the word that an operation leaves, if it writes one, and its result. `bytes` are those
-/// that an arrival expects first.
-fn apply(
+/// Returns the word that an operation on a barrier leaves, if it writes one, and its result.
+/// `bytes` are those that an arrival expects first.
+///
+/// # Errors
+/// If the PTX ISA leaves it undefined.
+pub fn apply(
     kind: MbarrierKind,
     old: u64,
     operand: u64,

@@ -1,7 +1,7 @@
 //! Linked programs, and errors of linking.
 
 use crate::code::Rows;
-use crate::code::{Code, Exec};
+use crate::code::{Code, CollectiveKind, Exec};
 use converge::plan::{Plan, PlanError};
 use flow::GraphError;
 use ir::{LocId, Module};
@@ -128,7 +128,13 @@ impl Program {
     /// Whether it has copies that its threads wait for by groups (`cp.async`).
     #[must_use]
     pub fn has_copies(&self) -> bool {
-        self.code.iter().any(|code| matches!(code.exec, Exec::Copy(_)))
+        let is_asynchronous = |code: &Code| match &code.exec {
+            Exec::Copy(_) | Exec::Mbarrier(_) | Exec::Bulk(_) | Exec::Tensor(_) => true,
+            Exec::Collective(op) => matches!(op.kind, CollectiveKind::WarpGroup(_)),
+            Exec::AsyncStore(_) | Exec::WaitProducts(_) => true,
+            _ => false,
+        };
+        self.code.iter().any(is_asynchronous)
     }
 
     /// The static plan of its control flow.

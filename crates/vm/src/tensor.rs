@@ -8,7 +8,7 @@ use crate::access::{check_place, read};
 use crate::asynchronous::{Completion, Effect, Issuer, Location, Operation, Source, Transfer};
 use crate::bulk::{Barriers, issue_each, located, slots_of};
 use crate::cause::Cause;
-use crate::code::TensorOp;
+use crate::code::{Src, TensorOp};
 use crate::control::value;
 use crate::engine::{Executed, Now};
 use crate::state::{Cta, State};
@@ -71,15 +71,18 @@ pub enum TensorMisuse {
     Rows,
 }
 
-/// The runs of bytes that a thread's copy moves.
-pub(crate) struct Plan {
-    pub(crate) map: TensorMap,
-    pub(crate) runs: Vec<Run>,
+/// The runs of bytes that a thread's tensor copy moves.
+#[derive(Clone, Debug)]
+pub struct TensorPlan {
+    /// The tensor map.
+    pub map: TensorMap,
+    /// The runs.
+    pub runs: Vec<Run>,
     /// Bytes that it moves, those out of bounds among them.
-    bytes: u64,
+    pub bytes: u64,
 }
 
-impl Plan {
+impl TensorPlan {
     /// Where the runs are in global memory, and how long they are.
     fn global(&self) -> impl Iterator<Item = (u64, u64)> {
         self.runs.iter().filter_map(|run| run.global.map(|at| (at, run.bytes)))
@@ -96,20 +99,34 @@ pub(crate) fn plan<const N: usize>(
     state: &State<N>,
     cta: &Cta<N>,
     (group, thread): (usize, usize),
-    op: &TensorOp,
-) -> Result<Plan, Cause> {
+    op: &TensorOp<Src>,
+) -> Result<TensorPlan, Cause> {
     let get = |src| value(cta, group, &state.info.vars, src, thread);
-    let map = tensor_map(state, cta, thread, get(op.map))?;
+    let address = get(op.map);
+    let bytes = tensor_map(state, cta, thread, address)?;
+    Ok(plan_copy(op, (address, &bytes), get)?)
+}
+
+/// Finds what a tensor copy moves, by the tensor map at its address and the values of operands.
+///
+/// # Errors
+/// If the copy is not defined or not supported.
+pub fn plan_copy<S: Copy>(
+    op: &TensorOp<S>,
+    (address, bytes): (u64, &[u8; BYTES]),
+    get: impl Fn(S) -> u64,
+) -> Result<TensorPlan, TensorMisuse> {
+    let map = TensorMap::decode(bytes).map_err(|error| TensorMisuse::Map { address, error })?;
     let at: SmallVec<[i32; 5]> = op.at.iter().map(|&src| get(src) as i32).collect();
     let offsets: SmallVec<[u16; 3]> = op.offsets.iter().map(|&src| get(src) as u16).collect();
     let rows = check_map(&map, op, &at)?;
     let wide = matches!(map.mode, Mode::Im2colWide { .. });
     if let Some(&halo) = offsets.first().filter(|&&halo| wide && halo != 0) {
-        return Err(TensorMisuse::Halo(halo).into());
+        return Err(TensorMisuse::Halo(halo));
     }
     let bytes = size(&map, rows.is_some());
     if bytes > MOST_BYTES {
-        return Err(TensorMisuse::Size(bytes).into());
+        return Err(TensorMisuse::Size(bytes));
     }
     let shared = match get(op.shared).wrapping_add_signed(op.offset) {
         generic if space_of(generic) == Space::Shared => generic,
@@ -117,14 +134,14 @@ pub(crate) fn plan<const N: usize>(
         offset => u64::from(offset as u32),
     };
     if !shared.is_multiple_of(128) {
-        return Err(TensorMisuse::Address(shared).into());
+        return Err(TensorMisuse::Address(shared));
     }
     let coordinates = match &rows {
         Some(rows) => Coordinates::Rows(rows),
         None => Coordinates::At(&at, &offsets),
     };
     let runs = map.runs(&coordinates, shared);
-    Ok(Plan { map, runs, bytes })
+    Ok(TensorPlan { map, runs, bytes })
 }
 
 /// The mode as instructions name it.
@@ -139,7 +156,11 @@ fn spelled(mode: TensorMode) -> &'static str {
 }
 
 /// Checks that a map goes with an instruction. Returns the column and rows of one that moves rows.
-fn check_map(map: &TensorMap, op: &TensorOp, at: &[i32]) -> Result<Option<[i32; 5]>, TensorMisuse> {
+fn check_map<S: Copy>(
+    map: &TensorMap,
+    op: &TensorOp<S>,
+    at: &[i32],
+) -> Result<Option<[i32; 5]>, TensorMisuse> {
     let goes = match map.mode {
         Mode::Tiled { .. } => matches!(op.mode, TensorMode::Tile | TensorMode::Rows),
         Mode::Im2col { .. } => op.mode == TensorMode::Im2col,
@@ -174,7 +195,7 @@ fn tensor_map<const N: usize>(
     cta: &Cta<N>,
     thread: usize,
     address: u64,
-) -> Result<TensorMap, Cause> {
+) -> Result<[u8; BYTES], Cause> {
     let place = (Space::Generic, address, false);
     check_place(state, cta, thread, place, AccessKind::Load, (BYTES as u64, 64))?;
     let mut bytes = [0; BYTES];
@@ -183,7 +204,7 @@ fn tensor_map<const N: usize>(
         let found = read(state, cta.place.slot(), thread, place, Width::B8);
         word.copy_from_slice(&found.to_le_bytes());
     }
-    TensorMap::decode(&bytes).map_err(|error| TensorMisuse::Map { address, error }.into())
+    Ok(bytes)
 }
 
 /// Bytes of all elements that a copy of the map moves.
@@ -199,8 +220,9 @@ fn size(map: &TensorMap, rows: bool) -> u64 {
     lines * map.inner() * map.element.bits() / 8
 }
 
-/// The type with which elements are combined.
-fn combined(element: TensorElement, op: AtomOp) -> Option<Ty> {
+/// Returns the type with which elements of a tensor are combined by an operation, if they can be.
+#[must_use]
+pub fn combined(element: TensorElement, op: AtomOp) -> Option<Ty> {
     use TensorElement as E;
     let bits = matches!(op, AtomOp::And | AtomOp::Or | AtomOp::Xor);
     let ty = match element {
@@ -225,7 +247,7 @@ fn combined(element: TensorElement, op: AtomOp) -> Option<Ty> {
 pub(crate) fn copy<const N: usize>(
     state: &mut State<N>,
     now: &Now<N>,
-    op: &TensorOp,
+    op: &TensorOp<Src>,
 ) -> Executed<N> {
     issue_each(state, now, |state, lane| operation(state, now, op, lane))
 }
@@ -233,7 +255,7 @@ pub(crate) fn copy<const N: usize>(
 fn operation<const N: usize>(
     state: &State<N>,
     now: &Now<N>,
-    op: &TensorOp,
+    op: &TensorOp<Src>,
     lane: usize,
 ) -> Result<Option<Operation>, Cause> {
     let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(None) };
@@ -320,7 +342,7 @@ impl Side {
 fn loads<const N: usize>(
     state: &State<N>,
     by: (&Cta<N>, usize),
-    plan: &Plan,
+    plan: &TensorPlan,
 ) -> Result<Vec<Transfer>, Cause> {
     let read = Side { space: Space::Global, reach: false, kind: AccessKind::Load };
     let written = Side { space: Space::Shared, reach: true, kind: AccessKind::Store };
@@ -346,8 +368,8 @@ fn loads<const N: usize>(
 fn stores<const N: usize>(
     state: &State<N>,
     by: (&Cta<N>, usize),
-    op: &TensorOp,
-    plan: &Plan,
+    op: &TensorOp<Src>,
+    plan: &TensorPlan,
 ) -> Result<Vec<Transfer>, Cause> {
     let (effect, writes) = match op.combine {
         None => (Effect::Copy, AccessKind::Store),

@@ -33,10 +33,88 @@ const UNIT: u64 = 16;
 
 /// What a warp group has issued.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct WarpGroup {
+pub struct WarpGroup {
     /// Products that some of the warps have issued, the oldest first.
     pending: VecDeque<Pending>,
     warps: [Issued; WARPS],
+}
+
+impl WarpGroup {
+    /// Returns what is wrong with the next product of a warp, if another warp has issued it
+    /// otherwise.
+    #[must_use]
+    pub fn difference(&self, warp: usize, pc: Pc, descriptors: &[u64]) -> Option<&'static str> {
+        let pending = self.pending.get(self.warps[warp % WARPS].ahead)?;
+        if pending.pc != pc {
+            return Some("its warps execute different instructions");
+        }
+        (*pending.descriptors != *descriptors).then_some("its warps have different descriptors")
+    }
+
+    /// Adds a warp to those that have issued a product, or the product if it is the first; `begin`
+    /// gives its number and the room for frames of threads. `adds` are the threads whose sums begin
+    /// with what their registers hold.
+    fn add(
+        &mut self,
+        warp: usize,
+        (pc, descriptors, adds): (Pc, SmallVec<[u64; 2]>, u32),
+        begin: impl FnOnce() -> (u64, Vec<u32>),
+    ) -> &mut Pending {
+        let (warp, issued) = (warp % WARPS, &mut self.warps[warp % WARPS]);
+        let at = issued.ahead;
+        issued.ahead += 1;
+        issued.open += 1;
+        if self.pending.len() == at {
+            let (number, base) = begin();
+            let adds = [0; WARPS];
+            self.pending.push_back(Pending { pc, number, warps: 0, descriptors, adds, base });
+        }
+        let pending = &mut self.pending[at];
+        pending.warps |= 1 << warp;
+        pending.adds[warp] = adds;
+        pending
+    }
+
+    /// Takes the oldest product if all warps have issued it.
+    fn take_complete(&mut self) -> Option<Pending> {
+        self.pending.front().filter(|pending| pending.warps == (1 << WARPS) - 1)?;
+        self.warps.iter_mut().for_each(Issued::finish_one);
+        self.pending.pop_front()
+    }
+
+    /// Records that a warp has issued a product. If all warps have, it takes effect now: returns
+    /// for each warp the threads whose sums begin with what their registers hold.
+    pub fn issue(
+        &mut self,
+        warp: usize,
+        (pc, descriptors, adds): (Pc, &[u64], u32),
+    ) -> Option<[u32; WARPS]> {
+        self.add(warp, (pc, descriptors.into(), adds), || (0, Vec::new()));
+        self.take_complete().map(|pending| pending.adds)
+    }
+
+    /// Makes a group of the products that a warp has issued since its last group.
+    pub fn commit(&mut self, warp: usize) {
+        self.warps[warp % WARPS].commit();
+    }
+
+    /// Returns whether at most so many groups of a warp are unfinished.
+    #[must_use]
+    pub fn is_done(&self, warp: usize, most: u32) -> bool {
+        self.warps[warp % WARPS].is_done(most)
+    }
+
+    /// Returns whether all warps have issued all products.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.pending.clear();
+        self.warps.iter_mut().for_each(|warp| *warp = Issued::default());
+    }
 }
 
 /// A product that has not taken effect.
@@ -170,14 +248,8 @@ fn check<const N: usize>(
     if sources.descriptors.iter().zip(&named).any(differ) {
         return differs("lanes of a warp have different descriptors");
     }
-    let group = &cta.warp_groups[warp / WARPS];
-    if let Some(pending) = group.pending.get(group.warps[warp % WARPS].ahead) {
-        if pending.pc != now.pc {
-            return differs("its warps execute different instructions");
-        }
-        if pending.descriptors != named {
-            return differs("its warps have different descriptors");
-        }
+    if let Some(what) = cta.warp_groups[warp / WARPS].difference(warp, now.pc, &named) {
+        return differs(what);
     }
     let roles: &[Role] = if sources.left.is_empty() { &[Role::A, Role::B] } else { &[Role::B] };
     let thread = cta.groups[now.group].thread(first);
@@ -251,30 +323,18 @@ pub(crate) fn issued<const N: usize>(
         .fold(0, |bits, lane| bits | u32::from(of(sources.adds, first + lane) & 1 != 0) << lane);
     let descriptors = sources.descriptors.iter().map(|&src| of(src, first)).collect();
     let base: Vec<u32> = cta.frames.base[first..first + LANES].to_vec();
-    let products = &mut cta.warp_groups[group];
-    let at = products.warps[warp].ahead;
-    if products.pending.len() == at {
-        let (base, number) = (vec![0; THREADS], state.queue.number());
-        let adds = [0; WARPS];
-        products.pending.push_back(Pending { pc, number, warps: 0, descriptors, adds, base });
-    }
-    let pending = &mut products.pending[at];
-    pending.warps |= 1 << warp;
-    pending.adds[warp] = adds;
+    let queue = &mut state.queue;
+    let begin = || (queue.number(), vec![0; THREADS]);
+    let pending = cta.warp_groups[group].add(warp, (pc, descriptors, adds), begin);
     pending.base[warp * LANES..][..LANES].copy_from_slice(&base);
-    products.warps[warp].ahead += 1;
-    products.warps[warp].open += 1;
-    let (complete, operation) = (pending.warps == (1 << WARPS) - 1, pending.number);
+    let operation = pending.number;
     let groups = Some(AsyncGroups::Products);
     let event = AsyncEvent::Issue { operation, generic: false, group: groups, barrier: None };
     announce(state, (slot, group, warp), pc, event);
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
-    if complete && let Some(pending) = cta.warp_groups[group].pending.pop_front() {
+    if let Some(pending) = cta.warp_groups[group].take_complete() {
         announce_reads(state, (slot, group, warp), multiply.product(), &sources, &pending);
         multiply_whole(state, (slot, group), &multiply, (op, &sources), &pending);
-        if let Some(cta) = state.resident[slot].as_deref_mut() {
-            cta.warp_groups[group].warps.iter_mut().for_each(Issued::finish_one);
-        }
     }
 }
 

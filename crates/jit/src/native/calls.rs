@@ -171,6 +171,8 @@ pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32
         }
         if counted {
             host.visit.step_already_counted(block, step as usize, on)?;
+        } else if host.visit.asynchronous(step as usize) {
+            asynchronous(host, frame, (block, step as usize), on)?;
         } else if host.visit.step(block, step as usize, on)? {
             // Code leaves only such barriers to the interpreter at which the launch stops.
             return Err(Declined::Running("a warp waits where code cannot"));
@@ -179,6 +181,28 @@ pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32
         Ok(Some(()))
     });
     u32::from(stay.is_none())
+}
+
+/// Has the interpreter execute an asynchronous operation, or one on what tells that such an
+/// operation has completed: the warp may wait then, and others may go on.
+fn asynchronous(
+    host: &mut Host<'_, '_, '_>,
+    frame: &mut Frame,
+    (block, step): (u32, usize),
+    on: u32,
+) -> Result<(), Declined> {
+    // The interpreter does not know of warps that have ended in code.
+    for (warp, context) in host.contexts.warps.iter().enumerate() {
+        if context.top.is_null() {
+            host.visit.end_warp(warp);
+        }
+    }
+    frame.parked = u32::from(host.visit.step(block, step, on)?);
+    while let Some(warp) = host.visit.take_released() {
+        let context = &mut host.contexts.warps[warp];
+        (context.waits, context.start) = (0, host.code.starts.again);
+    }
+    Ok(())
 }
 
 /// Records the region of global memory that a step has accessed.

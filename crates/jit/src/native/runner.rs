@@ -252,6 +252,7 @@ fn frame(code: &Code) -> Frame {
         cta_sregs: ptr::null(),
         start: code.starts.first,
         step,
+        parked: 0,
         find,
         drain,
         on: 0,

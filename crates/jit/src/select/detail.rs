@@ -131,7 +131,7 @@ impl Selector<'_> {
             let other = match &data.op {
                 vector::Op::Load(other) | vector::Op::Store(other) => other,
                 vector::Op::Atomic(other) | vector::Op::AtomicTotal(other) => &other.access,
-                vector::Op::Barrier(..) | vector::Op::BackEdge(_) => break,
+                vector::Op::Barrier(..) | vector::Op::BackEdge(_) | vector::Op::Await(_) => break,
                 _ => continue,
             };
             let (others, at) = self.together(other, &data.args);

@@ -557,6 +557,17 @@ impl Selector<'_> {
                 self.exempt_loads.clear();
                 self.barrier(barrier, args, result);
             }
+            V::LoadHome(home) => {
+                if let Some(result) = result {
+                    self.load_home(*home, result);
+                }
+            }
+            V::StoreHome(home) => self.store_home(*home, args[0]),
+            V::Await(wait) => {
+                self.located.clear();
+                self.exempt_loads.clear();
+                self.wait_after_step(wait, args, results);
+            }
             V::BackEdge(standing) => {
                 self.located.clear();
                 self.exempt_loads.clear();

@@ -133,7 +133,7 @@ impl Selector<'_> {
                     first = first.min(other.offset);
                     last = last.max(other.offset);
                 }
-                vector::Op::Barrier(..) | vector::Op::BackEdge(_) => break,
+                vector::Op::Barrier(..) | vector::Op::BackEdge(_) | vector::Op::Await(_) => break,
                 _ => {}
             }
         }

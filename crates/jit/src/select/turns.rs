@@ -3,10 +3,10 @@
 use super::{Place, Selector};
 use crate::frame::Frame;
 use crate::vcode::{Function, Mem, Part, StubArgument, VReg, View};
-use crate::warp_context::{BarrierState, WarpContext};
+use crate::warp_context::{BarrierState, NO_BARRIER, WarpContext};
 use iced_x86::Code as Op;
 use smallvec::{SmallVec, smallvec};
-use vector::{Home, Interpreted, Standing, Type, Value};
+use vector::{Await, Home, Interpreted, Standing, Type, Value};
 
 /// A point where a warp stands between turns.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Selector<'_> {
     }
 
     /// Loads a value from where the interpreter has written it.
-    fn load_home(&mut self, place: Home, result: Value) {
+    pub(super) fn load_home(&mut self, place: Home, result: Value) {
         let (pointer, offset) = place_of(place);
         let context = self.f.def(Op::Mov_r64_rm64, View::R64, (Mem::frame(Frame::WARP),));
         let base = self.f.def(Op::Mov_r64_rm64, View::R64, (Mem::at(context, pointer),));
@@ -160,6 +160,33 @@ impl Selector<'_> {
                 let parts = codes.views(ty).len();
                 let list: Vec<VReg> = (0..parts).map(|part| load(&mut self.f, part)).collect();
                 self.put_row(Some(result), list);
+            }
+        }
+    }
+
+    /// Has the warp wait if the step that the interpreter has executed says so, then loads the
+    /// step's results.
+    pub(super) fn wait_after_step(&mut self, wait: &Await, args: &[Value], results: &[Value]) {
+        let (point, recorded) = self.point(&wait.standing, &args[1..]);
+        let running = self.mask_bits(args[0]);
+        let stub = self.outside.barrier_wait;
+        let mut p = self.f.pseudo();
+        let (parked, back) = (p.label(), p.label());
+        p.op(Op::Cmp_rm32_imm32, (Mem::frame(Frame::PARKED), 0));
+        p.jump(Op::Jne_rel32_64, parked);
+        p.bind(back);
+        p.out_of_line();
+        p.bind(parked);
+        let (block, name) = (StubArgument::Imm(wait.standing.block), StubArgument::Imm(NO_BARRIER));
+        let arguments = [block, StubArgument::Reg(running), StubArgument::Imm(point), name];
+        p.switch(stub, &arguments, point, &recorded);
+        p.jump(Op::Jmp_rel32_64, back);
+        p.end();
+        for (place, &result) in wait.results.iter().zip(results) {
+            if let Some(place) = *place
+                && self.uses[result.index()] > 0
+            {
+                self.load_home(place, result);
             }
         }
     }

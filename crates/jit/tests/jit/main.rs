@@ -6,6 +6,7 @@ mod harness;
 
 mod accesses;
 mod approximations;
+mod asynchronous;
 mod atomics;
 mod baseline;
 mod checks;

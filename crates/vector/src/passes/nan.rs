@@ -15,7 +15,8 @@ fn is_blind(op: &Op) -> bool {
         Op::Lanes(op) => op.is_float(),
         Op::Convert(Conversion::DoubleOfSingle | Conversion::SingleOfDouble(_)) => true,
         Op::Convert(Conversion::SignedOfDouble | Conversion::UnsignedOfDouble) => true,
-        Op::Test(Test::F(_)) | Op::Unordered | Op::BackEdge(_) | Op::Barrier(..) => true,
+        Op::Test(Test::F(_)) | Op::Unordered => true,
+        Op::BackEdge(_) | Op::Barrier(..) | Op::Await(_) => true,
         _ => false,
     }
 }

@@ -9,8 +9,8 @@
 //! One table a type (`names`) gives the printer and the parser their words.
 
 use crate::op::{
-    Access, Atomic, Barrier, BlockCounts, Copy, Extend, Home, Interpreted, InterpretedEnd, Scale,
-    Sreg, Standing,
+    Access, Atomic, Await, Barrier, BlockCounts, Copy, Extend, Home, Interpreted, InterpretedEnd,
+    Scale, Sreg, Standing,
 };
 use std::fmt::Display;
 
@@ -256,23 +256,52 @@ impl Part for Copy {
     }
 }
 
+impl Part for Home {
+    fn put(&self, to: &mut Parts) {
+        to.list("home", &[*self]);
+    }
+
+    fn take(from: &mut Found<'_>) -> Option<Self> {
+        from.homes("home")?.pop()
+    }
+}
+
+/// Adds the places of results, of which some are not read.
+fn put_results(results: &[Option<Home>], to: &mut Parts) {
+    let result = |home: &Option<Home>| home.map_or("_".to_owned(), |home| home.to_string());
+    to.list("results", results.iter().map(result));
+}
+
+fn take_results(from: &mut Found<'_>) -> Option<Vec<Option<Home>>> {
+    let results = from.take("results").unwrap_or_default().into_iter();
+    let result = |text: &str| match text {
+        "_" => Some(None),
+        text => home(text).map(Some),
+    };
+    results.map(result).collect()
+}
+
 impl Part for Interpreted {
     fn put(&self, to: &mut Parts) {
         to.attribute("step", self.step);
         to.list("operands", &self.operands);
-        let result = |home: &Option<Home>| home.map_or("_".to_owned(), |home| home.to_string());
-        to.list("results", self.results.iter().map(result));
+        put_results(&self.results, to);
     }
 
     fn take(from: &mut Found<'_>) -> Option<Self> {
         let (step, operands) = (from.number("step")?, from.homes("operands")?);
-        let results = from.take("results").unwrap_or_default().into_iter();
-        let result = |text: &str| match text {
-            "_" => Some(None),
-            text => home(text).map(Some),
-        };
-        let results = results.map(result).collect::<Option<_>>()?;
-        Some(Self { step, operands, results })
+        Some(Self { step, operands, results: take_results(from)? })
+    }
+}
+
+impl Part for Await {
+    fn put(&self, to: &mut Parts) {
+        put_results(&self.results, to);
+        self.standing.put(to);
+    }
+
+    fn take(from: &mut Found<'_>) -> Option<Self> {
+        Some(Self { results: take_results(from)?, standing: Part::take(from)? })
     }
 }
 

@@ -16,7 +16,7 @@ impl Translator<'_> {
         for index in block.steps.clone() {
             self.step = index as u32;
             self.translate(&code.steps[index])?;
-            if let fast::code::Kind::Barrier { .. } = code.steps[index].kind {
+            if code.steps[index].may_wait() {
                 self.count(number, index + 1 - block.steps.start, &depths);
             }
         }
@@ -49,13 +49,13 @@ impl Translator<'_> {
         }
     }
 
-    /// Counts the issues from a step of a block to the next barrier or the block's end.
+    /// Counts the issues from a step of a block to the next one after which the warp may wait, or
+    /// to the block's end.
     pub(super) fn count(&mut self, number: u32, first: usize, depths: &[Value]) {
-        use fast::code::{Kind, Step};
+        use fast::code::Step;
         let block = &self.code.blocks[number as usize];
         let steps = &self.code.steps[block.steps.clone()];
-        let barrier = |s: &Step| matches!(s.kind, Kind::Barrier { .. });
-        let end = steps[first..].iter().position(barrier).map(|at| first + at + 1);
+        let end = steps[first..].iter().position(Step::may_wait).map(|at| first + at + 1);
         let issues = match end {
             Some(end) => end - first,
             None => steps.len() - first + usize::from(block.end_issues),

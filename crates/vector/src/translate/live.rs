@@ -2,7 +2,7 @@
 //! turns: those relevant to the loops around (`fast`'s notion) that are live there.
 
 use crate::op::Home;
-use fast::code::{Code, Dst, End, Src, Step};
+use fast::code::{Code, Dst, End, Kind, Src, Step};
 use std::rc::Rc;
 
 /// The registers of a kernel by number: rows of 32 bits, rows of 64 bits, predicates, scalars.
@@ -46,6 +46,17 @@ pub(super) fn homes_of(src: Src, to: &mut dyn FnMut(Home)) {
     }
 }
 
+/// Returns the home of a result, or the first one of two.
+pub(super) fn home_of(dst: Dst) -> Option<Home> {
+    match dst {
+        Dst::None => None,
+        Dst::Narrow(i) => Some(Home::Narrow(i)),
+        Dst::Wide(i) | Dst::Pair(i, _) => Some(Home::Wide(i)),
+        Dst::Pred(i) => Some(Home::Pred(i)),
+        Dst::Scalar(i) => Some(Home::Scalar(i)),
+    }
+}
+
 /// A set of registers.
 type Set = Vec<u64>;
 
@@ -66,6 +77,9 @@ fn set(set: &mut Set, number: usize, value: bool) {
 #[derive(Debug)]
 pub(super) struct StandingRegisters {
     numbers: Numbers,
+    /// Registers that asynchronous operations read or write after their step: they are in the
+    /// interpreter's memory at all times.
+    in_flight: Set,
     relevant: Vec<Rc<[Src]>>,
     /// By block: registers that are live at its beginning, and at its end.
     live: Vec<(Set, Set)>,
@@ -76,7 +90,7 @@ impl StandingRegisters {
         let numbers = Numbers::new(code);
         let words = numbers.first[4].div_ceil(64);
         let empty = vec![0; words];
-        let mut live = vec![(empty.clone(), empty); code.blocks.len()];
+        let mut live = vec![(empty.clone(), empty.clone()); code.blocks.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for b in (0..code.blocks.len()).rev() {
@@ -94,14 +108,27 @@ impl StandingRegisters {
                 live[b] = (now, end);
             }
         }
-        Self { numbers, relevant: code.relevant_registers(), live }
+        let mut in_flight = empty;
+        for step in &code.steps {
+            let Kind::Asynchronous(op) = &step.kind else { continue };
+            let (operands, results) = op.in_flight();
+            let mut add = |home: Home| set(&mut in_flight, numbers.of(home), true);
+            operands.iter().for_each(|&src| homes_of(src, &mut add));
+            results.iter().filter_map(|&dst| home_of(dst)).for_each(add);
+        }
+        Self { numbers, in_flight, relevant: code.relevant_registers(), live }
+    }
+
+    /// Returns whether a register is in the interpreter's memory at all times.
+    pub(super) fn is_in_flight(&self, home: Home) -> bool {
+        has(&self.in_flight, self.numbers.of(home))
     }
 
     fn chosen(&self, block: u32, live: &Set) -> Vec<Home> {
         let mut list = Vec::new();
         for &src in &*self.relevant[block as usize] {
             homes_of(src, &mut |home| {
-                if has(live, self.numbers.of(home)) {
+                if has(live, self.numbers.of(home)) && !self.is_in_flight(home) {
                     list.push(home);
                 }
             });

@@ -240,10 +240,20 @@ impl Translator<'_> {
     }
 
     fn read(&mut self, var: Var) -> Value {
+        if let Var::Home(home) = var
+            && self.standing.is_in_flight(home)
+        {
+            return self.one(Op::LoadHome(home), &[], home.ty());
+        }
         self.ssa.read(&mut self.function, self.block, var)
     }
 
     fn write(&mut self, var: Var, value: Value) {
+        if let Var::Home(home) = var
+            && self.standing.is_in_flight(home)
+        {
+            return self.effect(Op::StoreHome(home), &[value]);
+        }
         self.ssa.write(self.block, var, value);
     }
 

@@ -3,7 +3,7 @@
 use super::live::homes_of;
 use super::{Translator, Untranslated, Var, collective, counts_access};
 use crate::function::{Condition, Type, Value};
-use crate::op::{Counter, Home, Interpreted, LaneOp, MaskOp, Op, Sreg};
+use crate::op::{Await, Counter, Home, Interpreted, LaneOp, MaskOp, Op, Sreg};
 use crate::recipe;
 use fast::code::{Dst, Generic, Guard, Kind, Src, Step};
 use fast::ops::{Native, Op64, Rel, Test};
@@ -135,6 +135,7 @@ impl Translator<'_> {
                 self.barrier(*how, (*id, *pred, *dst), kind, on)?;
             }
             Kind::Nothing | Kind::Fence => {}
+            Kind::Asynchronous(op) if op.may_wait() => self.interpret_and_wait(kind, on),
             _ => self.interpret(kind, on)?,
         }
         Ok(())
@@ -234,7 +235,8 @@ impl Translator<'_> {
 
     /// Has the interpreter execute the step.
     pub(super) fn interpret(&mut self, kind: &Kind, on: On) -> Result<(), Untranslated> {
-        let (step, args) = self.interpreted(kind);
+        let (mut step, args) = self.interpreted(kind);
+        self.leave_in_flight(&mut step.results);
         let types: Vec<Type> =
             step.results.iter().map(|h| h.map_or(Type::Scalar, Home::ty)).collect();
         let homes = step.results.clone();
@@ -250,6 +252,36 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// Leaves out results that the interpreter writes where they stay.
+    fn leave_in_flight(&self, results: &mut [Option<Home>]) {
+        for result in results {
+            *result = result.filter(|&home| !self.standing.is_in_flight(home));
+        }
+    }
+
+    /// Has the interpreter execute the step, after which the warp may wait. Results are there when
+    /// it goes on.
+    fn interpret_and_wait(&mut self, kind: &Kind, on: On) {
+        let (mut step, args) = self.interpreted(kind);
+        let mut results = std::mem::take(&mut step.results);
+        self.leave_in_flight(&mut results);
+        let args: Vec<Value> = std::iter::once(on.lanes).chain(args).collect();
+        self.effect(Op::Interpret(Box::new(step)), &args);
+        let (block, homes) = self.standing.after_step(self.code, self.step);
+        let mut args = vec![self.read(Var::Running)];
+        args.extend(homes.iter().map(|&home| self.read(Var::Home(home))).collect::<Vec<_>>());
+        let types: Vec<Type> = results.iter().map(|h| h.map_or(Type::Scalar, Home::ty)).collect();
+        let standing = crate::Standing { block, step: Some(self.step), homes };
+        let op = Op::Await(Box::new(Await { results: results.clone(), standing }));
+        let inst = self.function.append(self.block, op, &args, &types);
+        let values = self.function.inst(inst).results.clone();
+        for (home, value) in results.into_iter().zip(values) {
+            if let Some(home) = home {
+                self.put(home, value, on);
+            }
+        }
+    }
+
     /// Returns the current step as the interpreter executes it, with its operands.
     pub(super) fn interpreted(&mut self, kind: &Kind) -> (Interpreted, Vec<Value>) {
         let mut operands: Vec<Home> = Vec::new();
@@ -260,6 +292,8 @@ impl Translator<'_> {
         };
         let step = &self.code.steps[self.step as usize];
         step.operands(&mut |src| homes_of(src, &mut add));
+        // Those in flight are where the interpreter reads and writes them.
+        operands.retain(|&home| !self.standing.is_in_flight(home));
         let mut results = Vec::new();
         let mut result = |dst: Dst| match dst {
             Dst::None => results.push(None),

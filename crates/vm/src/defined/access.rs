@@ -165,7 +165,12 @@ impl Definedness {
     }
 
     /// A bulk copy makes its destination defined.
-    pub(super) fn bulk<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &BulkOp) {
+    pub(super) fn bulk<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &BulkOp<Src>,
+    ) {
         for src in op.sources() {
             self.decide(bits, at, src, Decides::Address);
         }
@@ -188,7 +193,7 @@ impl Definedness {
         &mut self,
         bits: &mut CtaBits,
         at: &At<'_, N>,
-        op: &TensorOp,
+        op: &TensorOp<Src>,
     ) {
         for src in op.sources() {
             self.decide(bits, at, src, Decides::Address);

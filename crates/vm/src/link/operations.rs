@@ -4,16 +4,16 @@ use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
     AsyncStore, AtomicOp, BulkOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GroupWait, GuardRow,
-    MaskBrSrc, MaskOp, MaskSrc, MbarrierKind, MbarrierOp, MemOp, Src, TensorOp, WarpGroupOp,
+    MaskBrSrc, MaskOp, MaskSrc, MbarrierOp, MemOp, Src, TensorOp, WarpGroupOp, bulk_copy,
+    mbarrier_kind, tensor_copy,
 };
 use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
-use ir::mods::{Bulk, Flag, MatrixLayout, Order, Scope, Space, TensorMode};
+use ir::mods::{Flag, MatrixLayout, Order, Scope, Space};
 use ir::module::{MaskRef, TermKind};
 use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
 use products::{GroupMultiply, Multiply};
 use simt::Pc;
-use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use simt::observe::AsyncGroups;
 use smallvec::SmallVec;
@@ -199,26 +199,7 @@ impl Frame<'_> {
     /// An operation on a barrier in shared memory.
     fn mbarrier(&mut self, inst: &Inst) -> Linked<MbarrierOp> {
         let flags = inst.mods.flags;
-        let kind = match inst.op {
-            Op::MbarInit => MbarrierKind::Init { v1: flags.has(Flag::LayoutV1) },
-            Op::MbarLayout => MbarrierKind::Layout { v1: flags.has(Flag::LayoutV1) },
-            Op::MbarInval => MbarrierKind::Inval,
-            Op::MbarArrive => MbarrierKind::Arrive(Arrival {
-                drop: flags.has(Flag::Drop),
-                no_complete: flags.has(Flag::NoComplete),
-                counted: flags.has(Flag::Counted),
-            }),
-            Op::MbarExpect => MbarrierKind::Expect,
-            Op::MbarComplete => MbarrierKind::Complete,
-            Op::MbarTry => MbarrierKind::Try { parity: flags.has(Flag::Parity) },
-            _ => MbarrierKind::Test { parity: flags.has(Flag::Parity) },
-        };
-        let order = match kind {
-            MbarrierKind::Arrive(_) => Order::Release,
-            MbarrierKind::Test { .. } | MbarrierKind::Try { .. } => Order::Acquire,
-            MbarrierKind::Expect | MbarrierKind::Complete => Order::Relaxed,
-            _ => Order::Weak,
-        };
+        let kind = mbarrier_kind(inst).ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
         let operands = 1..inst.operands.len();
         let values = operands.map(|i| self.operand(inst, i)).collect::<Linked<_>>()?;
         let mem = MemOp {
@@ -230,72 +211,21 @@ impl Frame<'_> {
             extend: None,
             values,
             rows: self.results(inst)?.iter().copied().collect(),
-            order: inst.mods.order.unwrap_or(order),
+            order: inst.mods.order.unwrap_or(kind.order()),
             scope: inst.mods.scope.unwrap_or(Scope::Cta),
             cluster: flags.has(Flag::Cluster),
         };
         Ok(MbarrierOp { mem, kind, after_copies: flags.has(Flag::Copies) })
     }
 
-    fn bulk(&mut self, inst: &Inst) -> Linked<BulkOp> {
-        let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
-        let (kind, flags) = (inst.mods.bulk.ok_or_else(unsupported)?, inst.mods.flags);
-        let store = kind == Bulk::Store;
-        let ty = inst.ty.unwrap_or(Ty::B8);
-        let combine = inst.mods.atom.map(|op| (op, ty));
-        if combine.is_some_and(|(op, ty)| !crate::atomic::combines(op, ty)) {
-            return Err(unsupported());
-        }
-        let at = 3 + usize::from(!store);
-        let trimmed = match flags.has(Flag::Trimmed) {
-            true => Some([self.operand(inst, at)?, self.operand(inst, at + 1)?]),
-            false => None,
-        };
-        let mask = inst.operands.get(at).filter(|_| trimmed.is_none());
-        let mask = mask.map(|_| self.operand(inst, at)).transpose()?;
-        Ok(BulkOp {
-            kind,
-            to: self.operand(inst, 0)?,
-            offset: inst.offset,
-            from: self.operand(inst, 1)?,
-            bytes: self.operand(inst, 2)?,
-            barrier: if store { None } else { Some(self.operand(inst, 3)?) },
-            mask,
-            multicast: flags.has(Flag::Multicast),
-            trimmed,
-            combine,
-        })
+    fn bulk(&mut self, inst: &Inst) -> Linked<BulkOp<Src>> {
+        let made = bulk_copy(inst, |i| self.operand(inst, i))?;
+        made.ok_or(LinkErrorKind::Unsupported(inst.op.name()))
     }
 
-    fn tensor(&mut self, inst: &Inst) -> Linked<TensorOp> {
-        let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
-        let kind = inst.mods.bulk.filter(|kind| *kind != Bulk::Send).ok_or_else(unsupported)?;
-        let mode = inst.mods.tensor.ok_or_else(unsupported)?;
-        let load = kind == Bulk::Load;
-        let multicast = load && inst.mods.flags.has(Flag::Multicast);
-        let end = inst.operands.len() - usize::from(multicast);
-        let given = end.saturating_sub(3);
-        let rank = match mode {
-            // A load in im2col mode has two offsets fewer than coordinates, along W two offsets.
-            TensorMode::Im2col if load => (given + 2) / 2,
-            TensorMode::Im2colWide | TensorMode::Im2colWide128 => given.saturating_sub(2),
-            _ => given,
-        };
-        if !(1..=5).contains(&rank) {
-            return Err(unsupported());
-        }
-        Ok(TensorOp {
-            kind,
-            mode,
-            shared: self.operand(inst, 0)?,
-            offset: inst.offset,
-            map: self.operand(inst, 1)?,
-            barrier: if load { Some(self.operand(inst, 2)?) } else { None },
-            at: (3..3 + rank).map(|i| self.operand(inst, i)).collect::<Linked<_>>()?,
-            offsets: (3 + rank..end).map(|i| self.operand(inst, i)).collect::<Linked<_>>()?,
-            mask: if multicast { Some(self.operand(inst, end)?) } else { None },
-            combine: inst.mods.atom,
-        })
+    fn tensor(&mut self, inst: &Inst) -> Linked<TensorOp<Src>> {
+        let made = tensor_copy(inst, |i| self.operand(inst, i))?;
+        made.ok_or(LinkErrorKind::Unsupported(inst.op.name()))
     }
 
     fn copy(&mut self, inst: &Inst, size: u32) -> Linked<CopyOp> {

@@ -138,7 +138,7 @@ impl Selector<'_> {
             let (other, load) = match &data.op {
                 vector::Op::Load(other) => (other, true),
                 vector::Op::Store(other) => (other, false),
-                vector::Op::Barrier(..) | vector::Op::BackEdge(_) => break,
+                vector::Op::Barrier(..) | vector::Op::BackEdge(_) | vector::Op::Await(_) => break,
                 _ => continue,
             };
             let near = other.offset.abs_diff(access.offset) < NEAR;

@@ -106,19 +106,9 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Stopped,
     },
     Exclusion {
-        covers: |f| f.opcode == "wgmma" && f.has("wait_group"),
-        reason: "the exact engine alone has products of warp groups",
-        fate: Fate::Declined,
-    },
-    Exclusion {
         covers: |f| f.opcode == "barrier" && f.has("cluster"),
         reason: "a thread arrives once and waits once in each phase of the barrier of a cluster",
         fate: Fate::Stopped,
-    },
-    Exclusion {
-        covers: |f| f.opcode == "cp" && f.has("bulk") && !f.has("prefetch"),
-        reason: "the exact engine alone has groups of bulk copies",
-        fate: Fate::Declined,
     },
     Exclusion {
         covers: |f| {
