@@ -73,7 +73,10 @@ fn resource(d: &Driver, asked: &CUDA_RESOURCE_DESC, surface: bool) -> Outcome<Re
     let found = match kind {
         CUresourcetype::ARRAY => {
             let array = array(d, union.0[0])?;
-            if surface && array.flags & CUDA_ARRAY3D_flags::SURFACE_LDST as u32 == 0 {
+            // NVIDIA's own programs (its sample `bindlessTexture`) write levels of mipmapped arrays
+            // that do not have the flag.
+            let has_flag = array.flags & CUDA_ARRAY3D_flags::SURFACE_LDST as u32 != 0;
+            if surface && !has_flag && array.parent == 0 {
                 return Err(Status::INVALID_VALUE);
             }
             whole(array)

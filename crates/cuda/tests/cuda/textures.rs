@@ -287,6 +287,9 @@ fn levels_views_and_queries() {
         let mut bytes = (0..count).flat_map(|_| (level as f32).to_le_bytes()).collect::<Vec<_>>();
         copy(array, &mut bytes, size, 4, true);
         is(cuArrayDestroy(array), Status::INVALID_VALUE);
+        // A level can be a surface without a flag.
+        let seen = device.run("load_zero", surface(array), &[[0; 8]]);
+        assert_eq!(seen[0][0], (level as f32).to_bits());
     }
     let mut over = 0_u64;
     is(cuMipmappedArrayGetLevel(at(&mut over), mipmapped, 4), Status::INVALID_VALUE);
