@@ -16,6 +16,8 @@ toolkit samples nvidia-cuda-nvrtc nvidia-curand nvidia-cuda-profiler-api nvidia-
 ln -sfn ../lib "$toolkit/nvvm/lib64"
 ln -sfn ../include "$toolkit/nvvm/include"
 export CMAKE_LIBRARY_PATH=$toolkit/lib
+# The driver that goes with the toolkit: some samples refuse an older one.
+export SIMTLAB_CUDA_VERSION=13.5
 # Samples on the driver API make fat binaries of machine code by commands of their own.
 export NVCC_APPEND_FLAGS="-gencode arch=compute_80,code=compute_80"
 
