@@ -56,7 +56,7 @@ pub(crate) fn select(xt: u64, count: i32, list: Ptr) -> Outcome {
 }
 
 fn devices(count: i32, list: Ptr) -> Outcome<Vec<i32>> {
-    let there = written(0_i32, |out| cuDeviceGetCount(out)).map_err(|_| Error::Handle)?;
+    let there = written(0_i32, cuDeviceGetCount).map_err(|_| Error::Handle)?;
     let count = culibs::count(count.into())?;
     let list = get_host_list::<i32>(list, count)?;
     let is_known = |&id: &i32| (0..there).contains(&id);
@@ -69,7 +69,7 @@ pub(crate) fn boards(count: i32, list: Ptr, out: Ptr) -> Outcome {
 }
 
 pub(crate) fn most_boards(out: Ptr) -> Outcome {
-    let there = written(0_i32, |out| cuDeviceGetCount(out)).map_err(|_| Error::Handle)?;
+    let there = written(0_i32, cuDeviceGetCount).map_err(|_| Error::Handle)?;
     put_host(out, there)
 }
 
