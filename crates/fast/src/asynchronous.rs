@@ -189,12 +189,12 @@ impl Machine<'_> {
             return;
         }
         let waiters = std::mem::take(&mut cta.asynchronous.waiters);
-        let is_over = |waiter: &Waiter| match &waiter.wait {
-            &Wait::Phase { at, kind, operand, .. } => {
+        let is_over = |waiter: &Waiter| match waiter.wait {
+            Wait::Phase { at, kind, operand, .. } => {
                 let answer = vm::mbarrier_effect(kind, cta.barrier_word(at), operand, 0);
                 answer.is_ok_and(|(_, done)| done != 0)
             }
-            &Wait::Products(most) => {
+            Wait::Products(most) => {
                 let group = cta.asynchronous.groups.get(waiter.warp / WARPS);
                 group.is_none_or(|group| group.is_done(waiter.warp, most))
             }
@@ -446,8 +446,8 @@ impl Machine<'_> {
         let first = self.group / WARPS * WARPS;
         let cta = &self.ctas[self.slot];
         let is_whole = |of: &Warp| of.launched == u32::MAX && (of.stale || of.exited == 0);
-        let others = (first..first + WARPS).filter(|&other| other != self.group);
-        let whole = others.map(|other| cta.warps.get(other).is_some_and(is_whole)).all(|w| w);
+        let mut others = (first..first + WARPS).filter(|&other| other != self.group);
+        let whole = others.all(|other| cta.warps.get(other).is_some_and(is_whole));
         let threads = self.context.threads as usize;
         if whole && is_whole(warp) && (first / WARPS + 1) * THREADS <= threads {
             return Ok(());

@@ -258,7 +258,7 @@ impl Part for Copy {
 
 impl Part for Home {
     fn put(&self, to: &mut Parts) {
-        to.list("home", &[*self]);
+        to.list("home", [*self]);
     }
 
     fn take(from: &mut Found<'_>) -> Option<Self> {
