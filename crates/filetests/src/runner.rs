@@ -18,7 +18,6 @@ use lab::render::{Paint, render_all};
 use lab::run::{
     FinalBuffer, Job, JobParts, Report, RunWords, Settings, Verdict, load_program, wanted,
 };
-use lab::show;
 use machines::stats::LaunchStats;
 use machines::{
     Choice, DebuggedMonitor, HostThreads, Image, Isa, Level, ProbedMonitor, Program, Unmonitored,
@@ -423,7 +422,7 @@ fn failure(report: &Report, sources: &SourceMap) -> Option<(u8, String)> {
         Verdict::Differs => 5,
         Verdict::Interrupted => 130,
     };
-    Some((code, render_all(&show::findings(report), sources, Paint::Plain)))
+    Some((code, render_all(&report.findings(), sources, Paint::Plain)))
 }
 
 /// What differs between the engines: buffers, statistics, output, what is told to the user.

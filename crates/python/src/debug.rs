@@ -92,7 +92,7 @@ impl DebugSession {
             let monitor = &mut DebuggedMonitor { monitor: &mut monitor, client: &mut client };
             let text = match job.run(false, monitor) {
                 Ok(report) => {
-                    let findings = show::findings(&report);
+                    let findings = report.findings();
                     let said = render_all(&findings, &sources, Paint::Plain);
                     format!("{}{said}", show::check_lines(&report))
                 }

@@ -7,7 +7,7 @@ use inputs::launch::Located;
 use isa::{Diagnostic, SourceMap, Span};
 use lab::render::{Paint, render_all};
 use lab::run::{FinalBuffer, Job, Report, Settings, Verdict};
-use lab::{show, stats};
+use lab::stats;
 use machines::{Choice, End, ProbedMonitor};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -149,7 +149,7 @@ fn described(
         "engine": engine,
         "met": report.verdict() == Verdict::Met,
         "end": report.ends.last().map_or("done", End::name),
-        "told": render_all(&show::findings(report), sources, Paint::Plain),
+        "told": render_all(&report.findings(), sources, Paint::Plain),
         "buffers": report.buffers.iter().map(buffer).collect::<Value>(),
         "findings": findings,
     })

@@ -6,6 +6,7 @@ pub mod divergence;
 pub mod html;
 pub mod lowering;
 pub mod machines;
+mod place_json;
 pub mod plots;
 pub mod predicate;
 pub mod probes;

@@ -304,7 +304,7 @@ fn launched(adapter: &mut Adapter, launch: &dap::Launch) -> Result<u8, String> {
     let mut monitor = Unmonitored;
     let report = job.run(false, &mut DebuggedMonitor { monitor: &mut monitor, client: adapter });
     let report = report.map_err(|found| text(&found, &sources))?;
-    let findings = text(&show::findings(&report), &sources);
+    let findings = text(&report.findings(), &sources);
     let output = String::from_utf8_lossy(&report.output).into_owned();
     for said in [output, show::check_lines(&report), findings] {
         if !said.is_empty() {

@@ -519,7 +519,7 @@ pub(super) fn print(
         }
         Stats::None => {}
     }
-    out.findings(&show::findings(report), sources);
+    out.findings(&report.findings(), sources);
     if let Some(line) = show::verdict_line(report) {
         out.note(&format!("{line}\n"));
     }

@@ -1,7 +1,7 @@
 //! The results of runs.
 
 use inputs::array::Array;
-use isa::Span;
+use isa::{Diagnostic, Diagnostics, Span};
 use machines::{End, Schedule};
 
 use super::memory::MemoryContents;
@@ -20,7 +20,7 @@ pub struct FinalBuffer {
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Warnings about arguments.
-    pub warnings: Vec<isa::Diagnostic>,
+    pub warnings: Vec<Diagnostic>,
     /// Statistics of all launches that were started.
     pub stats: RunStats,
     /// The schedule of each of them.
@@ -59,6 +59,34 @@ pub enum Verdict {
 }
 
 impl Report {
+    /// Returns everything that was not as expected: warnings about arguments, launches that hung
+    /// and were run again, an unexpected fault or hang, differences between the engines, and unmet
+    /// expectations.
+    #[must_use]
+    pub fn findings(&self) -> Diagnostics {
+        let mut found = Diagnostics::new();
+        self.warnings.iter().for_each(|warning| found.push(warning.clone()));
+        for launch in &self.stats.launches {
+            if let Some(again) = launch.retried {
+                let message = format!(
+                    "kernel `{}` hangs under {}; it has run again under {again}, where every lane goes on",
+                    launch.kernel, self.stats.mechanism
+                );
+                found.push(Diagnostic::warning("run::retried", message));
+            }
+        }
+        if let (false, Some(End::Fault(stop) | End::Hang(stop))) =
+            (self.expected_end, self.ends.last())
+        {
+            found.push(stop.report.clone());
+        }
+        if let Some(End::Differs(stop)) = self.ends.last() {
+            found.push(stop.report.clone());
+        }
+        self.checks.iter().filter(|c| !c.passed).for_each(|c| found.push(unmet(c)));
+        found
+    }
+
     /// Returns the overall result.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
@@ -88,4 +116,17 @@ pub struct CheckOutcome {
     pub text: String,
     /// The expectation's place in the launch file.
     pub span: Span,
+}
+
+/// Turns an unmet expectation into a diagnostic at its place in the launch file.
+#[must_use]
+fn unmet(check: &CheckOutcome) -> Diagnostic {
+    let mut lines = check.text.lines();
+    let message = lines.next().unwrap_or("an expectation is not met");
+    let mut finding = Diagnostic::error("expect::unmet", message).at(check.span, "expected here");
+    let rest: Vec<&str> = lines.map(str::trim_start).collect();
+    if !rest.is_empty() {
+        finding = finding.note(rest.join("\n"));
+    }
+    finding
 }

@@ -15,7 +15,6 @@ use machines::{ConformCase, Isa, Unmonitored};
 use super::job::{Job, Settings};
 use super::prepare::{JobParts, load_program, one, wanted};
 use super::report::Verdict;
-use crate::show;
 
 /// Issues after which a program of a row that has no `run` counts as endless.
 const LIMIT: u64 = 10_000_000;
@@ -115,7 +114,7 @@ impl<'a> Row<'a> {
                 Err("the row expects nothing: give `expect` as in a launch file".to_owned())
             }
             Verdict::Met => Ok(()),
-            _ => Err(told(&show::findings(&report))),
+            _ => Err(told(&report.findings())),
         }
     }
 

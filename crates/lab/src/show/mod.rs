@@ -11,4 +11,4 @@ pub use flow::{flow_dot, flow_text};
 pub use kernels::{dependence_lines, kernel_list};
 pub use mechanisms::catalogue_text;
 pub use paragraph::paragraph;
-pub use report::{buffer_line, check_lines, findings, schedule_lines, verdict_line};
+pub use report::{buffer_line, check_lines, schedule_lines, verdict_line};

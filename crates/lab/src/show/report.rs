@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use inputs::elem::format_bits;
-use isa::{Diagnostic, Diagnostics};
 use machines::End;
 
-use crate::run::{CheckOutcome, FinalBuffer, Report, Verdict};
+use crate::run::{FinalBuffer, Report, Verdict};
 
 /// Most elements that are shown of a buffer.
 const SHOWN: usize = 6;
@@ -63,49 +62,8 @@ pub fn check_lines(report: &Report) -> String {
     out
 }
 
-/// Returns everything that was not as expected: warnings about arguments, launches that hung and
-/// were run again, an unexpected fault or hang, differences between the engines, and unmet
-/// expectations.
-#[must_use]
-pub fn findings(report: &Report) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    report.warnings.iter().for_each(|warning| found.push(warning.clone()));
-    for launch in &report.stats.launches {
-        if let Some(again) = launch.retried {
-            let message = format!(
-                "kernel `{}` hangs under {}; it has run again under {again}, where every lane goes on",
-                launch.kernel, report.stats.mechanism
-            );
-            found.push(Diagnostic::warning("run::retried", message));
-        }
-    }
-    if let (false, Some(End::Fault(stop) | End::Hang(stop))) =
-        (report.expected_end, report.ends.last())
-    {
-        found.push(stop.report.clone());
-    }
-    if let Some(End::Differs(stop)) = report.ends.last() {
-        found.push(stop.report.clone());
-    }
-    report.checks.iter().filter(|c| !c.passed).for_each(|c| found.push(unmet(c)));
-    found
-}
-
 fn ends_with_verdict(report: &Report) -> bool {
     matches!(report.ends.last(), Some(End::Fault(stop)) if stop.is_verdict())
-}
-
-/// Turns an unmet expectation into a diagnostic at its place in the launch file.
-#[must_use]
-fn unmet(check: &CheckOutcome) -> Diagnostic {
-    let mut lines = check.text.lines();
-    let message = lines.next().unwrap_or("an expectation is not met");
-    let mut finding = Diagnostic::error("expect::unmet", message).at(check.span, "expected here");
-    let rest: Vec<&str> = lines.map(str::trim_start).collect();
-    if !rest.is_empty() {
-        finding = finding.note(rest.join("\n"));
-    }
-    finding
 }
 
 /// Summarises a run that was not as expected; `None` for one that was.

@@ -3,13 +3,13 @@
 
 use isa::Diagnostic;
 use lab::stats::{counters_json, slots_json, times_json};
-use machines::probe::Place;
 use machines::stats::{CodeCost, INSERTED, LaunchStats};
-use places::{InlinedCall, Site, Source, shown_file};
+use places::Site;
 use serde_json::{Map, Value, json};
 use simt::counts::Counts;
 
 use super::comparison::{Comparison, Row, max_divergence_depth};
+use crate::place_json::place_json;
 use checks::race::{Race, RacingAccess, access_name, space_name};
 
 /// The value of `schema` in every report.
@@ -201,20 +201,4 @@ fn code(code: &CodeCost) -> Value {
         "spill_loads": predicates.map(|p| p.loads),
         "inserted_issues": Value::Object(inserted.collect()),
     })
-}
-
-/// Renders a place: its text, line, and source line.
-pub(crate) fn place_json(place: &Place) -> Value {
-    json!({
-        "text": &*place.text,
-        "line": place.line,
-        "source": place.source.as_ref().map(source),
-    })
-}
-
-/// Renders a source line with its inlined calls; files as reports show them.
-fn source(source: &Source) -> Value {
-    let call = |c: &InlinedCall| json!({ "function": &*c.function, "file": shown_file(&c.file), "line": c.line });
-    let inlined: Value = source.inlined.iter().map(call).collect();
-    json!({ "file": shown_file(&source.file), "line": source.line, "inlined": inlined })
 }

@@ -22,7 +22,6 @@ pub use study::{Diff, diff, explain, trace, trace_masks};
 pub use axes::{Settings, default_settings, settings_named};
 pub use compare::{Baseline, Cell, Plan, RowOptions, compare};
 pub use comparison::{Comparison, Impact, Row};
-pub(crate) use json::place_json;
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};
 pub use names::{numbers_named, order_named, profiles_named, variant_named, variants_named};
 pub use text::to_text;

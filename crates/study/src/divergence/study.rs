@@ -11,8 +11,8 @@ use machines::{LaunchMonitor, ProbedMonitor};
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
 
-use super::json::place_json;
 use super::verdict;
+use crate::place_json::place_json;
 use crate::probes::{
     BranchCosts, Explanation, FirstDifference, FirstMerge, IssueComparison, IssueRecord,
     IssueRecording, LostSlots, MaskTrace, MaskWriters, Timeline, first_merge,

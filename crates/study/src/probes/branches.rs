@@ -106,11 +106,11 @@ impl BranchTable {
     pub fn to_json(&self) -> Value {
         let branch = |b: &BranchCost| {
             let rejoined = b.rejoined.iter().map(|(place, n)| {
-                let mut value = crate::divergence::place_json(place);
+                let mut value = crate::place_json::place_json(place);
                 value["count"] = json!(n);
                 value
             });
-            let mut value = crate::divergence::place_json(&b.place);
+            let mut value = crate::place_json::place_json(&b.place);
             value["executed"] = json!(b.executed);
             value["divergent"] = json!(b.divergent);
             value["lanes_jumping"] = json!(b.jumping);
