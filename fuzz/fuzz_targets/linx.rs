@@ -13,7 +13,6 @@ use linx::{
 };
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 /// Steps of a run.
 const LIMIT: u64 = 1000;
@@ -141,13 +140,13 @@ fn run(program: Result<Program, LoadError>, options: Options, tile_ops: TileOps)
     let machine = Linx { tile_ops };
     let Ok(mut state) = machine.launch(&program, launch) else { return };
     // After a fault the same instruction is tried again, once, with nothing changed.
-    let before = match machine.run(&program, &mut state, &mut Blind, LIMIT) {
+    let before = match machine.run_unobserved(&program, &mut state, LIMIT) {
         Step::Fault(fault) => fault,
         _ => return check(&state),
     };
     check(&state);
     let issues = state.issues();
-    match machine.step(&program, &mut state, &mut Blind) {
+    match machine.run_unobserved(&program, &mut state, 1) {
         Step::Fault(fault) => assert_eq!((fault, issues), (before, state.issues())),
         other => panic!("{other:?} after {before:?}"),
     }

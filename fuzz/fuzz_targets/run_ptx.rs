@@ -10,7 +10,6 @@ use ir::module::Signature;
 use isa::FileId;
 use libfuzzer_sys::fuzz_target;
 use simt::machine::{Machine as _, Step};
-use simt::observe::Blind;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
 /// Issues of one run: what a fuzzer can wait for.
@@ -51,7 +50,7 @@ fn run(program: &Program, kernel: usize, mechanism: &str, width: u32, threads: u
     let Ok(mut state) = engine.launch(program, launch) else { return };
     let mut issued = 0;
     while issued < ISSUES {
-        match engine.run(program, &mut state, &mut Blind, 500) {
+        match engine.run_unobserved(program, &mut state, 500) {
             Step::Issued => issued += 500,
             Step::Done | Step::Fault(_) | Step::Hang(_) => break,
         }

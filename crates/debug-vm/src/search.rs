@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use checks::probe::{EventSink as _, LaunchStart, Place, Probe as _, Shape, SinkObserver};
 use checks::race;
 use debug::{Found, Lanes, Searcher, Segment};
-use simt::machine::{Machine as _, Step};
-use simt::observe::{Events, GroupId, Issue, Observer};
+use simt::machine::Step;
+use simt::observe::{AnyObserver, Events, GroupId, Issue, Observer};
 use simt::{LaneMask, Pc};
-use vm::{Engine, Program, State};
+use vm::{Compiled, Program, State};
 
 use crate::Kernel;
 
@@ -45,7 +45,10 @@ impl<'p, const N: usize> Races<'p, N> {
     }
 }
 
-impl<const N: usize> Searcher for Races<'_, N> {
+impl<const N: usize> Searcher for Races<'_, N>
+where
+    State<N>: Compiled<N>,
+{
     fn advance(&mut self, position: u64, interrupt: &AtomicBool) -> bool {
         debug_assert!(self.races.events().has(Events::ACCESS));
         while self.at < position {
@@ -57,7 +60,8 @@ impl<const N: usize> Searcher for Races<'_, N> {
                 continue;
             }
             let Some(state) = &mut self.state else { return true };
-            let step = Engine.step(self.program, state, &mut SinkObserver(&mut self.races));
+            let sink = &mut SinkObserver(&mut self.races);
+            let step = state.run_observed(self.program, &mut AnyObserver::new(sink), 1);
             if !matches!(step, Step::Issued) {
                 // Later segments begin before the end.
                 return true;
@@ -125,7 +129,10 @@ impl<const N: usize> Observer<N> for Last<N> {
     }
 }
 
-impl<'p, const N: usize> Side<'p, N> {
+impl<'p, const N: usize> Side<'p, N>
+where
+    State<N>: Compiled<N>,
+{
     pub(crate) fn new(program: &'p Program, places: &Arc<[Place]>, state: State<N>) -> Self {
         Self { program, places: Arc::clone(places), state, ended: false }
     }
@@ -137,7 +144,7 @@ impl<'p, const N: usize> Side<'p, N> {
     /// Makes one issue. Returns it unless a pass has inserted it or it has no lanes.
     fn issue(&mut self) -> Option<(GroupId, Record<N>)> {
         let mut last = Last(None);
-        let step = Engine.step(self.program, &mut self.state, &mut last);
+        let step = self.state.run_observed(self.program, &mut AnyObserver::new(&mut last), 1);
         self.ended = !matches!(step, Step::Issued);
         let (group, record) = last.0.filter(|_| !self.ended)?;
         let own = self.place(record.pc).is_some_and(|place| place.origin.is_empty());
@@ -158,7 +165,10 @@ pub(crate) struct Difference<'p, const N: usize> {
     found: Vec<Found>,
 }
 
-impl<'p, const N: usize> Difference<'p, N> {
+impl<'p, const N: usize> Difference<'p, N>
+where
+    State<N>: Compiled<N>,
+{
     pub(crate) fn new(ours: Side<'p, N>, theirs: Side<'p, N>, other: &str) -> Self {
         let (waiting, found, other) = (BTreeMap::new(), Vec::new(), other.to_owned());
         Self { ours, theirs, other, at: 0, waiting, count: 0, found }
@@ -209,7 +219,10 @@ impl<'p, const N: usize> Difference<'p, N> {
     }
 }
 
-impl<const N: usize> Searcher for Difference<'_, N> {
+impl<const N: usize> Searcher for Difference<'_, N>
+where
+    State<N>: Compiled<N>,
+{
     fn advance(&mut self, position: u64, interrupt: &AtomicBool) -> bool {
         // Behind the first difference nothing is looked for.
         while self.at < position && self.found.is_empty() && !self.ours.ended {

@@ -3,9 +3,12 @@
 use fast::Declined;
 use simt::machine::{Hang, HangKind, Machine as _, Step};
 use simt::memory::MemoryMap;
-use simt::observe::{Blind, Observer};
+use simt::observe::AnyObserver;
 use simt::trap::Fault;
-use vm::{Canonical, Cause, Engine, FactCheck, Heap, Program, Recheck, Retry, State, Violation};
+use vm::{
+    Cause, Compiled, Definedness, Engine, FactCheck, Heap, Program, Recheck, Retry, State,
+    Violation,
+};
 
 use crate::ahead::{self, Ahead};
 use crate::monitor::{Monitor, Progress};
@@ -82,7 +85,7 @@ pub struct ExactRun<const N: usize> {
 pub type Restart<'a, 'p, const N: usize, E> = &'a mut dyn FnMut() -> Result<ExactLaunch<'p, N>, E>;
 
 /// States that the exact engine runs: those of groups of up to 64 and up to 1,024 lanes.
-pub trait Exact<const N: usize> {
+pub trait Exact<const N: usize>: Compiled<N> {
     /// Issues instructions to the end of the launch, or until the monitor stops it. The state has
     /// its memory and heap.
     fn run(
@@ -91,6 +94,14 @@ pub trait Exact<const N: usize> {
         counters: Option<&mut Counters>,
         monitor: &mut dyn Monitor,
     ) -> End<N>;
+
+    /// Issues up to `limit` instructions and counts their events.
+    fn run_counted(
+        &mut self,
+        program: &Program,
+        counters: &mut Counters,
+        limit: u64,
+    ) -> Step<Cause, N>;
 
     /// Issues instructions to the end of the launch, however it ends, and checks every fact that
     /// the analyses hold of the program. The state has its memory.
@@ -124,11 +135,20 @@ impl Exact<1> for State<1> {
         if monitor.attached().strategy.is_some() {
             return scheduled::run(self, program, counters, monitor);
         }
-        observed(self, program, counters, monitor, report_lanes)
+        drive(self, program, counters, monitor, report_lanes)
+    }
+
+    fn run_counted(
+        &mut self,
+        program: &Program,
+        counters: &mut Counters,
+        limit: u64,
+    ) -> Step<Cause> {
+        Engine::<1>.run(program, self, counters, limit)
     }
 
     fn check(&mut self, program: &Program, facts: &mut FactCheck) -> Result<(), Box<Violation>> {
-        while facts.step(program, self)? == Step::Issued {}
+        while self.step_checked(program, facts)? == Step::Issued {}
         Ok(())
     }
 
@@ -149,11 +169,20 @@ impl Exact<16> for State<16> {
         counters: Option<&mut Counters>,
         monitor: &mut dyn Monitor,
     ) -> End<16> {
-        observed(self, program, counters, monitor, |_, _| {})
+        drive(self, program, counters, monitor, |_, _| {})
+    }
+
+    fn run_counted(
+        &mut self,
+        program: &Program,
+        counters: &mut Counters,
+        limit: u64,
+    ) -> Step<Cause, 16> {
+        self.run_observed(program, &mut AnyObserver::new(counters), limit)
     }
 
     fn check(&mut self, program: &Program, facts: &mut FactCheck) -> Result<(), Box<Violation>> {
-        while facts.step(program, self)? == Step::Issued {}
+        while self.step_checked(program, facts)? == Step::Issued {}
         Ok(())
     }
 
@@ -175,51 +204,39 @@ pub(crate) fn report_lanes(state: &State<1>, monitor: &mut dyn Monitor) {
     }
 }
 
-fn observed<const N: usize>(
+fn drive<const N: usize>(
     state: &mut State<N>,
     program: &Program,
-    counters: Option<&mut Counters>,
+    mut counters: Option<&mut Counters>,
     monitor: &mut dyn Monitor,
     report: impl Fn(&State<N>, &mut dyn Monitor),
-) -> End<N> {
-    match counters {
-        Some(counters) => drive(state, program, counters, monitor, report),
-        None => drive(state, program, &mut Blind, monitor, report),
-    }
-}
-
-fn drive<const N: usize, O: Observer<N>>(
-    state: &mut State<N>,
-    program: &Program,
-    observer: &mut O,
-    monitor: &mut dyn Monitor,
-    report: impl Fn(&State<N>, &mut dyn Monitor),
-) -> End<N> {
-    let engine = Engine::<N>;
+) -> End<N>
+where
+    State<N>: Exact<N>,
+{
     let mut defined = monitor.sink().and_then(EventSink::lend_definedness);
     if let Some(defined) = &mut defined {
         defined.begin(program);
     }
     let end = loop {
-        let step = match (monitor.sink(), &mut defined) {
-            (Some(sink), Some(defined)) => {
-                let mut both = (&mut *observer, SinkObserver(sink));
-                match defined.run(&mut Canonical, program, state, &mut both, SLICE) {
-                    Some(step) => step,
-                    None => break End::Interrupted,
-                }
+        let step = match (monitor.sink(), &mut counters) {
+            (Some(sink), Some(counters)) => {
+                let both = &mut (&mut **counters, SinkObserver(sink));
+                slice(program, state, &mut AnyObserver::new(both), &mut defined)
             }
             (Some(sink), None) => {
-                let mut both = (&mut *observer, SinkObserver(sink));
-                engine.run(program, state, &mut both, SLICE)
+                let sink = &mut SinkObserver(sink);
+                slice(program, state, &mut AnyObserver::new(sink), &mut defined)
             }
-            (None, _) => engine.run(program, state, observer, SLICE),
+            (None, Some(counters)) => Some(state.run_counted(program, counters, SLICE)),
+            (None, None) => Some(state.run_unobserved(program, SLICE)),
         };
         match step {
-            Step::Issued => {}
-            Step::Done => break End::Done,
-            Step::Fault(fault) => break End::Fault(fault),
-            Step::Hang(hang) => break End::Hang(hang),
+            Some(Step::Issued) => {}
+            Some(Step::Done) => break End::Done,
+            Some(Step::Fault(fault)) => break End::Fault(fault),
+            Some(Step::Hang(hang)) => break End::Hang(hang),
+            None => break End::Interrupted,
         }
         let (blocks_done, issues) = (state.progress().0, state.stats().slots.issues());
         if !monitor.poll(Progress { blocks_done, issues }) {
@@ -232,6 +249,21 @@ fn drive<const N: usize, O: Observer<N>>(
         sink.return_definedness(defined);
     }
     end
+}
+
+fn slice<const N: usize>(
+    program: &Program,
+    state: &mut State<N>,
+    observer: &mut AnyObserver<'_, N>,
+    defined: &mut Option<Box<Definedness>>,
+) -> Option<Step<Cause, N>>
+where
+    State<N>: Exact<N>,
+{
+    match defined {
+        Some(defined) => state.run_defined(program, defined, observer, SLICE),
+        None => Some(state.run_observed(program, observer, SLICE)),
+    }
 }
 
 /// Runs a launch on the exact engine. With `restart`, a launch that hangs before its limit begins

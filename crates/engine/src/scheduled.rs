@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use simt::machine::Step;
-use simt::observe::Blind;
-use vm::{Definedness, Program, Scheduler, SchedulerState, State, StrategyObserver, run_schedule};
+use simt::observe::AnyObserver;
+use vm::{Definedness, Program, Scheduler, SchedulerState, State, StrategyObserver};
 
 use crate::Counters;
 use crate::exact::{End, SLICE, report_lanes};
@@ -65,18 +65,17 @@ fn slice(
     let strategy = RefCell::new(strategy?);
     let mut schedule = Scheduler { strategy: &strategy, state: scheduler };
     let events = StrategyObserver(&strategy);
-    match (sink, defined) {
-        (Some(sink), Some(defined)) => {
-            let mut all = (counters, (events, SinkObserver(sink)));
-            defined.run(&mut schedule, program, state, &mut all, SLICE)
+    let defined = defined.as_deref_mut();
+    match sink {
+        Some(sink) => {
+            let all = &mut (counters, (events, SinkObserver(sink)));
+            let observer = &mut AnyObserver::new(all);
+            vm::run_scheduled(&mut schedule, program, state, (observer, defined), SLICE)
         }
-        (Some(sink), None) => {
-            let mut all = (counters, (events, SinkObserver(sink)));
-            run_schedule(&mut schedule, program, state, &mut all, SLICE)
-        }
-        (None, _) => {
-            let mut all = (counters, (events, Blind));
-            run_schedule(&mut schedule, program, state, &mut all, SLICE)
+        None => {
+            let all = &mut (counters, events);
+            let observer = &mut AnyObserver::new(all);
+            vm::run_scheduled(&mut schedule, program, state, (observer, None), SLICE)
         }
     }
 }

@@ -8,7 +8,6 @@ use generate::{flow, templates::Group};
 use ir::FuncId;
 use ir::testing::Rng;
 use simt::machine::{Machine, Step};
-use simt::observe::Blind;
 use vm::{Engine, Launch, Program, begin_bare, catalogued};
 
 const HEAD: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
@@ -56,7 +55,7 @@ fn stored(program: &Program, shape: Shape, bytes: u64, input: bool, mechanism: &
     }
     let mut state = begin_bare(program, launch).unwrap();
     let end = loop {
-        match Engine::<1>.run(program, &mut state, &mut Blind, 1 << 20) {
+        match Engine::<1>.run_unobserved(program, &mut state, 1 << 20) {
             Step::Issued => {}
             end => break end,
         }

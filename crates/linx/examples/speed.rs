@@ -11,7 +11,6 @@ use std::time::Instant;
 use isa::FileId;
 use linx::{Launch, Linx, Program, TileOps};
 use simt::machine::{Machine, Step};
-use simt::observe::Blind;
 
 /// 64 groups of 64 lanes, 2,000 rounds each.
 const LOOP: &str = "
@@ -39,7 +38,7 @@ fn main() {
     let machine = Linx::default();
     let mut state = machine.launch(&program, Launch::default()).unwrap_or_else(|e| panic!("{e}"));
     let start = Instant::now();
-    let end = machine.run(&program, &mut state, &mut Blind, u64::MAX);
+    let end = machine.run_unobserved(&program, &mut state, u64::MAX);
     let seconds = start.elapsed().as_secs_f64();
     assert!(matches!(end, Step::Done), "{end:?}");
     let slots = machine.slots(&state);

@@ -282,7 +282,7 @@ impl State {
         let next = if taken { target } else { pc.wrapping_add(insn.length) };
         let (id, valid) = (group.id, group.valid);
         self.count_uniform(pc, observer);
-        if O::EVENTS.has(Events::BRANCH) {
+        if observer.wants(Events::BRANCH) {
             let targets = &[(Pc(next), valid)];
             observer.branch(&BranchEvent { group: id, pc: Pc(pc), targets });
         }

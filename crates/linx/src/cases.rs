@@ -7,7 +7,6 @@
 use isa::FileId;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, Width};
-use simt::observe::Blind;
 
 use crate::machine::Linx;
 use crate::names::TileOps;
@@ -61,7 +60,7 @@ pub fn run(source: &str, options: Options, arguments: &[u64]) -> Result<Outcome,
     let machine = Linx::default();
     let launch = Launch { arguments: arguments.to_vec(), options, ..Launch::default() };
     let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
-    let trap = match machine.run(&program, &mut state, &mut Blind, LIMIT) {
+    let trap = match machine.run_unobserved(&program, &mut state, LIMIT) {
         Step::Done => None,
         Step::Fault(fault) => Some(fault.cause),
         Step::Issued | Step::Hang(_) => return Err(format!("does not end within {LIMIT} issues")),

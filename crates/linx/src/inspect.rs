@@ -64,7 +64,7 @@ impl Inspect for Linx {
         match standing(state) {
             Some((group, pc, lanes, _)) => Ok(Upcoming { group, pc, lanes }),
             // A program that has ended makes no step.
-            None => Err(self.step(program, state, &mut simt::observe::Blind)),
+            None => Err(self.run_unobserved(program, state, 1)),
         }
     }
 

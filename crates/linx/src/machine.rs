@@ -73,6 +73,8 @@ impl Machine for Linx {
         state.settle(program, result.map_err(|trap| (trap, WarpMask::EMPTY)))
     }
 
+    simt::compiled_runs!();
+
     fn slots<'s>(&self, state: &'s State) -> &'s LaneSlots {
         &state.slots
     }
@@ -117,7 +119,7 @@ impl State {
     ) {
         self.issues += 1;
         self.slots.uniform();
-        if O::EVENTS.has(Events::ISSUE) {
+        if observer.wants(Events::ISSUE) {
             let one = WarpMask::first(1);
             let (width, valid, on) = match (self.body_group(), p) {
                 (Some((_, group)), Some(p)) => (self.options.group_width, group.valid, p),

@@ -160,7 +160,7 @@ impl State {
             on: lanes.on,
         };
         self.slots.vector(&counted);
-        if O::EVENTS.has(Events::ISSUE) {
+        if observer.wants(Events::ISSUE) {
             let group = self.group_id();
             observer.issue(&Issue {
                 group,

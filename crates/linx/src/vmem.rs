@@ -147,7 +147,7 @@ impl State {
         pc: u64,
         observer: &mut O,
     ) {
-        if !O::EVENTS.has(Events::ACCESS) {
+        if !observer.wants(Events::ACCESS) {
             return;
         }
         let lanes: Vec<(u16, u64)> = on.iter().map(|lane| (lane as u16, at[lane])).collect();

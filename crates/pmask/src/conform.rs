@@ -19,7 +19,6 @@ use isa::FileId;
 use isa::testing::Rng;
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
-use simt::observe::Blind;
 
 use crate::asm::assemble;
 use crate::config::Config;
@@ -147,7 +146,7 @@ fn step(
     program: &Program,
     state: &mut State,
 ) -> Result<Option<(TrapCause, u64)>, String> {
-    match machine.step(program, state, &mut Blind) {
+    match machine.run_unobserved(program, state, 1) {
         Step::Issued => Ok(None),
         Step::Fault(fault) => match fault.cause {
             StopCause::Trap { trap, .. } => Ok(Some((trap.cause, trap.value))),

@@ -313,7 +313,7 @@ impl Pmask {
             state.pc = state.pc.wrapping_add(inst.len.into());
             return Ok(());
         }
-        if O::EVENTS.has(Events::ISSUE) {
+        if context.observer.wants(Events::ISSUE) {
             let one = LaneMask::<1>::first(1);
             let empty = LaneMask::EMPTY;
             let issue = IssueLanes {
@@ -359,7 +359,7 @@ impl Pmask {
 }
 
 fn tell<O: Observer<1>>(state: &State, domain: Domain, lanes: &IssueLanes<1>, observer: &mut O) {
-    if O::EVENTS.has(Events::ISSUE) {
+    if observer.wants(Events::ISSUE) {
         observer.issue(&Issue {
             group: GROUP,
             pc: Pc(state.pc),
@@ -439,6 +439,8 @@ impl Machine for Pmask {
             Err(trap) => Self::trap(state, Some(&inst), trap),
         }
     }
+
+    simt::compiled_runs!();
 
     fn slots<'s>(&self, state: &'s State) -> &'s LaneSlots {
         &state.slots

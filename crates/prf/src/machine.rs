@@ -142,7 +142,7 @@ fn issue<O: Observer<1>>(
     let lanes = lanes(warp.launched, warp.live, participants(&insn, predicate, warp.live));
     slots.vector(&lanes);
     let pc = Pc(warp.pc.into());
-    if O::EVENTS.has(Events::ISSUE) {
+    if observer.wants(Events::ISSUE) {
         observer.issue(&Issue {
             group: warp.id,
             pc,
@@ -156,13 +156,13 @@ fn issue<O: Observer<1>>(
     let inputs =
         Inputs { insn, pc: warp.pc, special: warp.special, predicate, live: warp.live, a, b };
     let effects = compute(&inputs, config, memory)?;
-    if O::EVENTS.has(Events::ACCESS) {
+    if observer.wants(Events::ACCESS) {
         announce(&inputs, &effects.effect, warp.id, observer);
     }
     counts.count(&insn, &effects.effect);
     store(&effects.effect, memory)?;
     let next = effects.target.unwrap_or(warp.pc.wrapping_add(4));
-    if O::EVENTS.has(Events::BRANCH) && insn.jumps() {
+    if observer.wants(Events::BRANCH) && insn.jumps() {
         let targets = &[(Pc(next.into()), warp.live)];
         observer.branch(&Branch { group: warp.id, pc, targets });
     }
@@ -232,6 +232,8 @@ impl Machine for Prf {
             }
         }
     }
+
+    simt::compiled_runs!();
 
     fn slots<'s>(&self, state: &'s State) -> &'s LaneSlots {
         &state.slots

@@ -11,7 +11,7 @@ use prf::{
 };
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission, Width};
-use simt::observe::{Access, Blind, Branch, Events, Issue, Observer};
+use simt::observe::{Access, Branch, Events, Issue, Observer};
 use simt::slots::SlotCause;
 use simt::trap::Cause;
 
@@ -36,7 +36,7 @@ fn launch(threads: u32, blocks: u32) -> Launch {
 fn run(config: Config, text: &str, launch: Launch) -> (State, String) {
     let (machine, program) = (Prf { config }, program(config, text));
     let mut state = machine.launch(&program, launch).unwrap();
-    let end = match machine.run(&program, &mut state, &mut Blind, 1_000_000) {
+    let end = match machine.run_unobserved(&program, &mut state, 1_000_000) {
         Step::Done => "done".to_owned(),
         Step::Fault(fault) => fault.cause.code().to_owned(),
         Step::Issued | Step::Hang(_) => "limit".to_owned(),

@@ -409,7 +409,7 @@ fn totals_of_programs_with_memory() {
         let (total, entry) = (None, None);
         let launch = prf::Launch { threads: 32, blocks: 1, total, argument: 0, entry, memory };
         let mut state = machine.launch(&program, launch).unwrap();
-        machine.run(&program, &mut state, &mut simt::observe::Blind, 100_000);
+        machine.run_unobserved(&program, &mut state, 100_000);
         assert_eq!(state.timing().cycles, expected, "{name}");
     }
 }

@@ -5,7 +5,7 @@
 //! and so does stepping two launches on two host threads. `step` never recurses and never blocks.
 
 use crate::mask::LaneMask;
-use crate::observe::{GroupId, Observer, Pc};
+use crate::observe::{AnyObserver, GroupId, Observer, Pc};
 use crate::slots::LaneSlots;
 use crate::trap::{Cause, Fault};
 use std::fmt;
@@ -70,6 +70,49 @@ pub trait Machine<const N: usize = 1> {
         }
         Step::Issued
     }
+
+    /// [`Machine::run`] without an observer. Not generic, so that it is compiled once, with the
+    /// machine.
+    fn run_unobserved(
+        &self,
+        program: &Self::Program,
+        state: &mut Self::State,
+        limit: u64,
+    ) -> Step<Self::Cause, N>;
+
+    /// [`Machine::run`] with any observer. Not generic either.
+    fn run_observed(
+        &self,
+        program: &Self::Program,
+        state: &mut Self::State,
+        observer: &mut AnyObserver<'_, N>,
+        limit: u64,
+    ) -> Step<Self::Cause, N>;
+}
+
+/// The methods of a [`Machine`] that are compiled with it, once for all who run it.
+#[macro_export]
+macro_rules! compiled_runs {
+    () => {
+        fn run_unobserved(
+            &self,
+            program: &Self::Program,
+            state: &mut Self::State,
+            limit: u64,
+        ) -> $crate::machine::Step<Self::Cause> {
+            self.run(program, state, &mut $crate::observe::Blind, limit)
+        }
+
+        fn run_observed(
+            &self,
+            program: &Self::Program,
+            state: &mut Self::State,
+            observer: &mut $crate::observe::AnyObserver<'_, 1>,
+            limit: u64,
+        ) -> $crate::machine::Step<Self::Cause> {
+            self.run(program, state, observer, limit)
+        }
+    };
 }
 
 /// The outcome of one step.

@@ -357,6 +357,12 @@ pub trait Observer<const N: usize> {
     /// The events that this observer wants; others are not built.
     const EVENTS: Events;
 
+    /// Returns whether this observer wants events, of those that observers of its type do.
+    #[inline]
+    fn wants(&self, events: Events) -> bool {
+        Self::EVENTS.has(events)
+    }
+
     /// An issue, before its effects.
     fn issue(&mut self, _issue: &Issue<'_, N>) {}
     /// A branch, after its targets are known.
@@ -384,6 +390,10 @@ impl<const N: usize> Observer<N> for Blind {
 /// Two observers at once.
 impl<const N: usize, A: Observer<N>, B: Observer<N>> Observer<N> for (A, B) {
     const EVENTS: Events = A::EVENTS.and(B::EVENTS);
+    #[inline]
+    fn wants(&self, events: Events) -> bool {
+        self.0.wants(events) || self.1.wants(events)
+    }
     fn issue(&mut self, e: &Issue<'_, N>) {
         self.0.issue(e);
         self.1.issue(e);
@@ -417,6 +427,10 @@ impl<const N: usize, A: Observer<N>, B: Observer<N>> Observer<N> for (A, B) {
 /// An observer behind a reference is the same observer.
 impl<const N: usize, O: Observer<N>> Observer<N> for &mut O {
     const EVENTS: Events = O::EVENTS;
+    #[inline]
+    fn wants(&self, events: Events) -> bool {
+        (**self).wants(events)
+    }
     fn issue(&mut self, e: &Issue<'_, N>) {
         (**self).issue(e);
     }
@@ -437,5 +451,83 @@ impl<const N: usize, O: Observer<N>> Observer<N> for &mut O {
     }
     fn cta(&mut self, cta: u64, e: CtaEvent) {
         (**self).cta(cta, e);
+    }
+}
+
+/// Any observer behind one type. A machine that is compiled for it and for [`Blind`] is compiled
+/// for all.
+pub struct AnyObserver<'o, const N: usize> {
+    events: Events,
+    observer: &'o mut dyn Receiver<N>,
+}
+
+impl<'o, const N: usize> AnyObserver<'o, N> {
+    /// Hides the type of an observer.
+    pub fn new<O: Observer<N>>(observer: &'o mut O) -> Self {
+        Self { events: O::EVENTS, observer }
+    }
+}
+
+/// The methods of an [`Observer`].
+trait Receiver<const N: usize> {
+    fn issue(&mut self, e: &Issue<'_, N>);
+    fn branch(&mut self, e: &Branch<'_, N>);
+    fn access(&mut self, e: &Access<'_>);
+    fn sync(&mut self, e: &Sync<'_, N>);
+    fn asynchronous(&mut self, e: &Asynchronous<'_, N>);
+    fn mbarrier(&mut self, e: &MbarrierEvent);
+    fn cta(&mut self, cta: u64, e: CtaEvent);
+}
+
+impl<const N: usize, O: Observer<N>> Receiver<N> for O {
+    fn issue(&mut self, e: &Issue<'_, N>) {
+        Observer::issue(self, e);
+    }
+    fn branch(&mut self, e: &Branch<'_, N>) {
+        Observer::branch(self, e);
+    }
+    fn access(&mut self, e: &Access<'_>) {
+        Observer::<N>::access(self, e);
+    }
+    fn sync(&mut self, e: &Sync<'_, N>) {
+        Observer::sync(self, e);
+    }
+    fn asynchronous(&mut self, e: &Asynchronous<'_, N>) {
+        Observer::asynchronous(self, e);
+    }
+    fn mbarrier(&mut self, e: &MbarrierEvent) {
+        Observer::<N>::mbarrier(self, e);
+    }
+    fn cta(&mut self, cta: u64, e: CtaEvent) {
+        Observer::<N>::cta(self, cta, e);
+    }
+}
+
+impl<const N: usize> Observer<N> for AnyObserver<'_, N> {
+    const EVENTS: Events = Events::ALL;
+    #[inline]
+    fn wants(&self, events: Events) -> bool {
+        self.events.has(events)
+    }
+    fn issue(&mut self, e: &Issue<'_, N>) {
+        self.observer.issue(e);
+    }
+    fn branch(&mut self, e: &Branch<'_, N>) {
+        self.observer.branch(e);
+    }
+    fn access(&mut self, e: &Access<'_>) {
+        self.observer.access(e);
+    }
+    fn sync(&mut self, e: &Sync<'_, N>) {
+        self.observer.sync(e);
+    }
+    fn asynchronous(&mut self, e: &Asynchronous<'_, N>) {
+        self.observer.asynchronous(e);
+    }
+    fn mbarrier(&mut self, e: &MbarrierEvent) {
+        self.observer.mbarrier(e);
+    }
+    fn cta(&mut self, cta: u64, e: CtaEvent) {
+        self.observer.cta(cta, e);
     }
 }

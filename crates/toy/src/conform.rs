@@ -10,7 +10,6 @@ use isa::asm::Image;
 use isa::conform::{Report, check};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Width};
-use simt::observe::Blind;
 use simt::slots::SlotCause;
 use simt::trap::Cause as _;
 
@@ -48,7 +47,7 @@ fn run(program: &str, threads: &str, width: &str) -> Result<(Image, State, Strin
     let (threads, width) = (number(threads)?, number(width)?);
     let launch = Launch { threads, width, arguments: Vec::new(), memory: MemoryMap::new() };
     let mut state = Toy.launch(&loaded, launch).map_err(|e| e.to_string())?;
-    let end = match Toy.run(&loaded, &mut state, &mut Blind, LIMIT) {
+    let end = match Toy.run_unobserved(&loaded, &mut state, LIMIT) {
         Step::Done => "end".to_owned(),
         Step::Fault(fault) => fault.cause.code().to_owned(),
         Step::Issued | Step::Hang(_) => return Err(format!("has not ended after {LIMIT} issues")),

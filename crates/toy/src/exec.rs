@@ -154,7 +154,7 @@ impl State {
             Domain::Uniform => self.slots.uniform(),
             Domain::Vector => self.slots.vector(&lanes),
         }
-        if O::EVENTS.has(Events::ISSUE) {
+        if observer.wants(Events::ISSUE) {
             let (pc, domain) = (Pc(group.pc), i.domain());
             observer.issue(&Issue {
                 group: group.id,
@@ -167,7 +167,7 @@ impl State {
         }
         let next = self.execute(i, on, observer)?;
         if let Some(group) = &mut self.group {
-            if O::EVENTS.has(Events::BRANCH) && matches!(i.op, Op::SBnz | Op::Bany) {
+            if observer.wants(Events::BRANCH) && matches!(i.op, Op::SBnz | Op::Bany) {
                 let targets = &[(Pc(next), live)];
                 observer.branch(&Branch { group: group.id, pc: Pc(group.pc), targets });
             }
@@ -236,7 +236,7 @@ impl State {
             let refused = self.memory.check(kind, address(r, lane), 4, 4);
             return refused.map_err(|error| (Trap::Access(error), wrong));
         }
-        if O::EVENTS.has(Events::ACCESS) {
+        if observer.wants(Events::ACCESS) {
             let lanes: Vec<(u16, u64)> = on.iter().map(|l| (l as u16, address(r, l).0)).collect();
             let (pc, space, size) = (Pc(*pc), Space::Global, 4);
             let (order, scope) = Default::default();

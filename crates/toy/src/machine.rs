@@ -242,6 +242,8 @@ impl Machine for Toy {
         }
     }
 
+    simt::compiled_runs!();
+
     fn slots<'s>(&self, state: &'s State) -> &'s LaneSlots {
         &state.slots
     }

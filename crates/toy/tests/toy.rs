@@ -4,7 +4,7 @@ use isa::FileId;
 use simt::LaneMask;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Width};
-use simt::observe::{Access, Blind, Branch, Events, Issue, Observer};
+use simt::observe::{Access, Branch, Events, Issue, Observer};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 use toy::{Launch, LaunchError, LoadError, Program, State, Toy};
 
@@ -45,7 +45,7 @@ fn words(state: &State, out: Addr, n: u32) -> Vec<u64> {
 }
 
 fn finish(program: &Program, state: &mut State) -> LaneSlots {
-    assert_eq!(Toy.run(program, state, &mut Blind, 100_000), Step::Done);
+    assert_eq!(Toy.run_unobserved(program, state, 100_000), Step::Done);
     *Toy.slots(state)
 }
 
@@ -147,7 +147,7 @@ fn a_clone_runs_on_to_the_same_end() {
     let program = load(SUMS);
     let (mut state, out) = launch(&program, 10, 4);
     let mut clones = Vec::new();
-    while Toy.step(&program, &mut state, &mut Blind) == Step::Issued {
+    while Toy.run_unobserved(&program, &mut state, 1) == Step::Issued {
         clones.push(state.clone());
     }
     let (end, slots) = (words(&state, out, 10), *Toy.slots(&state));
@@ -173,7 +173,7 @@ fn two_host_threads_step_two_launches() {
             let program = &program;
             let (mut state, out) = launch(program, threads, width);
             scope.spawn(move || {
-                while Toy.step(program, &mut state, &mut Blind) == Step::Issued {
+                while Toy.run_unobserved(program, &mut state, 1) == Step::Issued {
                     std::thread::yield_now();
                 }
                 (*Toy.slots(&state), words(&state, out, threads))
@@ -233,7 +233,7 @@ fn a_fault_names_lanes_and_leaves_the_state_before_it() {
     let out = memory.allocate("out", 8).unwrap();
     let launch = Launch { threads: 4, width: 4, arguments: vec![out.0], memory };
     let mut state = Toy.launch(&program, launch).unwrap();
-    let Step::Fault(fault) = Toy.run(&program, &mut state, &mut Blind, 100) else { panic!() };
+    let Step::Fault(fault) = Toy.run_unobserved(&program, &mut state, 100) else { panic!() };
     assert_eq!(fault.lanes, LaneMask::from_bits(0b1100));
     assert_eq!(fault.pc.0, 12);
     let text = fault.to_string();
@@ -292,5 +292,5 @@ fn bad_launches_and_images_are_refused() {
     // The most threads there can be: groups exist one at a time, so this costs nothing.
     let most = Launch { threads: u32::MAX, width: 64, arguments: vec![], memory: MemoryMap::new() };
     let mut state = Toy.launch(&program, most).unwrap();
-    assert_eq!(Toy.run(&program, &mut state, &mut Blind, 1000), Step::Issued);
+    assert_eq!(Toy.run_unobserved(&program, &mut state, 1000), Step::Issued);
 }

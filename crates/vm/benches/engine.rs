@@ -5,7 +5,6 @@
 
 use converge::catalogue::Entry;
 use simt::machine::{Machine, Step};
-use simt::observe::Blind;
 use std::io::Write;
 use std::time::Instant;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
@@ -123,7 +122,7 @@ fn measure(name: &str, text: &str, out: &mut impl Write) -> std::io::Result<()> 
         let engine = Engine::<1>;
         let mut state = engine.launch(&program, launch).expect("it launches");
         let start = Instant::now();
-        assert_eq!(engine.run(&program, &mut state, &mut Blind, u64::MAX), Step::Done);
+        assert_eq!(engine.run_unobserved(&program, &mut state, u64::MAX), Step::Done);
         times.push(start.elapsed().as_secs_f64());
         let slots = &state.stats().slots;
         (threads, issues) = (slots.active(), slots.vector_issues);

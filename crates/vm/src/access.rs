@@ -51,7 +51,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         }
         Exec::Copy(op) => copy(state, now, op, observer)?,
         Exec::Fence(order, scope, proxy) => {
-            if O::EVENTS.has(Events::SYNC)
+            if observer.wants(Events::SYNC)
                 && let Some(cta) = state.resident[now.slot].as_deref()
             {
                 let kind = match proxy {
@@ -259,14 +259,14 @@ fn observe<const N: usize, O: Observer<N>>(
     places: &[(u16, u64)],
     observer: &mut O,
 ) {
-    if !O::EVENTS.has(Events::ACCESS) {
+    if !observer.wants(Events::ACCESS) {
         return;
     }
     let words = if kind == AccessKind::Store { op.values.len() } else { op.rows.len().max(1) };
     let elements = if op.size == 16 { words.div_ceil(2) } else { words };
     let size = op.size * if kind == AccessKind::Atomic { 1 } else { elements as u32 };
     let mut values = Vec::new();
-    if O::EVENTS.has(Events::VALUES) {
+    if observer.wants(Events::VALUES) {
         for &place in places {
             let from = values.len();
             values.resize(from + size.div_ceil(8) as usize, 0);
@@ -503,7 +503,7 @@ fn copy<const N: usize, O: Observer<N>>(
     }
     if crate::copies::are_operations(state, observer) {
         let issued = crate::copies::issue(state, now, size, &copies);
-        if O::EVENTS.has(Events::ACCESS) {
+        if observer.wants(Events::ACCESS) {
             // What they read is not known yet.
             observe_copies(state, now, op, (&copies, &places), [&[], &[]], observer);
         }
@@ -513,7 +513,7 @@ fn copy<const N: usize, O: Observer<N>>(
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
     let words_of = |copy: &LaneCopy| copied(state, now.slot, threads + copy.lane, copy);
     let words: Vec<[u64; 2]> = copies.iter().map(words_of).collect();
-    if O::EVENTS.has(Events::ACCESS) {
+    if observer.wants(Events::ACCESS) {
         let (mut values, mut stored) = (Vec::new(), Vec::new());
         for (copy, words) in copies.iter().zip(&words) {
             let words = &words[..size.div_ceil(8) as usize];

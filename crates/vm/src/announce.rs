@@ -43,8 +43,8 @@ impl<const N: usize> Announcements<N> {
 }
 
 /// Begins an instruction or a step whose events an observer of this type receives.
-pub(crate) fn begin<const N: usize, O: Observer<N>>(state: &mut State<N>, _: &O) {
-    state.scratch.announced.wanted = O::EVENTS.has(Events::ASYNC);
+pub(crate) fn begin<const N: usize, O: Observer<N>>(state: &mut State<N>, observer: &O) {
+    state.scratch.announced.wanted = observer.wants(Events::ASYNC);
 }
 
 /// Passes all events on.

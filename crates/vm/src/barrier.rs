@@ -110,7 +110,7 @@ fn arrive<const N: usize, O: Observer<N>>(
     observer: &mut O,
 ) {
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
-    if O::EVENTS.has(Events::SYNC) {
+    if observer.wants(Events::SYNC) {
         let group = cta.group_id(now.group);
         let kind = SyncKind::BarrierArrive;
         observer.sync(&Sync {
@@ -235,7 +235,7 @@ fn announce<const N: usize, O: Observer<N>>(
     barrier: &CtaBarrier,
     observer: &mut O,
 ) {
-    if !O::EVENTS.has(Events::SYNC) {
+    if !observer.wants(Events::SYNC) {
         return;
     }
     let Some(cta) = state.resident[slot].as_deref() else { return };

@@ -216,7 +216,7 @@ fn announce<const N: usize, O: Observer<N>>(
     lanes: LaneMask<N>,
     observer: &mut O,
 ) {
-    if !O::EVENTS.has(Events::SYNC) || lanes.is_empty() {
+    if !observer.wants(Events::SYNC) || lanes.is_empty() {
         return;
     }
     if let Some(cta) = state.resident[now.slot].as_deref() {
@@ -262,7 +262,10 @@ pub(crate) fn complete<const N: usize, O: Observer<N>>(
             }
         }
         let Some(cta) = state.resident[slot].as_deref() else { continue };
-        for release in releases.iter().filter(|r| r.slot == slot && O::EVENTS.has(Events::SYNC)) {
+        if !observer.wants(Events::SYNC) {
+            continue;
+        }
+        for release in releases.iter().filter(|r| r.slot == slot) {
             observer.sync(&Sync {
                 group: cta.group_id(release.group),
                 pc: release.pc,

@@ -86,7 +86,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         }
     }
     let completed = now.on - parked;
-    if O::EVENTS.has(Events::SYNC)
+    if observer.wants(Events::SYNC)
         && completed.any()
         && let Some(cta) = state.resident[now.slot].as_deref()
     {
@@ -105,7 +105,7 @@ fn tell<const N: usize, O: Observer<N>>(
     kind: SyncKind,
     observer: &mut O,
 ) {
-    if O::EVENTS.has(Events::SYNC)
+    if observer.wants(Events::SYNC)
         && let Some(cta) = state.resident[now.slot].as_deref()
     {
         let (group, barrier) = (cta.group_id(group), 0);

@@ -19,8 +19,11 @@ use simt::mbarrier::Mbarrier;
 use simt::observe::{AsyncGroups, Events, MbarrierEvent, MbarrierEventKind, Observer};
 
 /// Returns whether copies are operations that are done in steps.
-pub(crate) fn are_operations<const N: usize, O: Observer<N>>(state: &State<N>, _: &O) -> bool {
-    state.queue.delays() || O::EVENTS.has(Events::ASYNC)
+pub(crate) fn are_operations<const N: usize, O: Observer<N>>(
+    state: &State<N>,
+    observer: &O,
+) -> bool {
+    state.queue.delays() || observer.wants(Events::ASYNC)
 }
 
 /// What a lane copies. The addresses have been checked.

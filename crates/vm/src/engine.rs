@@ -17,13 +17,14 @@
 use crate::asynchronous::{self, Blocked};
 use crate::cause::Cause;
 use crate::code::{Code, Exec, GuardRow, MaskBrSrc};
+use crate::compiled::Compiled;
 use crate::launch::{self, Launch, LaunchError};
 use crate::program::{LoadError, Program};
 use crate::state::{Cta, State, Turn};
 use converge::{Event, Path, Policy, SyncOp};
 use ir::module::MaskTest;
 use simt::machine::{Machine, Step};
-use simt::observe::{Branch, CtaEvent, Events, Issue, Observer};
+use simt::observe::{AnyObserver, Branch, CtaEvent, Events, Issue, Observer};
 use simt::slots::{Domain, IssueLanes, LaneSlots};
 use simt::trap::Fault;
 use simt::{LaneMask, Pc};
@@ -81,7 +82,10 @@ pub(crate) struct Now<const N: usize> {
     pub(crate) on: LaneMask<N>,
 }
 
-impl<const N: usize> Machine<N> for Engine<N> {
+impl<const N: usize> Machine<N> for Engine<N>
+where
+    State<N>: Compiled<N>,
+{
     const NAME: &'static str = "ir";
     type Program = Program;
     type LoadError = LoadError;
@@ -115,6 +119,41 @@ impl<const N: usize> Machine<N> for Engine<N> {
     fn slots<'s>(&self, state: &'s State<N>) -> &'s LaneSlots {
         &state.stats.slots
     }
+
+    fn run_unobserved(
+        &self,
+        program: &Program,
+        state: &mut State<N>,
+        limit: u64,
+    ) -> Step<Cause, N> {
+        state.run_unobserved(program, limit)
+    }
+
+    fn run_observed(
+        &self,
+        program: &Program,
+        state: &mut State<N>,
+        observer: &mut AnyObserver<'_, N>,
+        limit: u64,
+    ) -> Step<Cause, N> {
+        state.run_observed(program, observer, limit)
+    }
+}
+
+/// Issues up to `limit` instructions.
+pub(crate) fn run<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    observer: &mut O,
+    limit: u64,
+) -> Step<Cause, N> {
+    for _ in 0..limit {
+        match step(program, state, observer) {
+            Step::Issued => {}
+            end => return end,
+        }
+    }
+    Step::Issued
 }
 
 fn step<const N: usize, O: Observer<N>>(
@@ -243,7 +282,7 @@ fn retire<const N: usize, O: Observer<N>>(
         return Some(*end);
     }
     let cta = state.resident[slot].take()?;
-    if O::EVENTS.has(Events::CTA) {
+    if observer.wants(Events::CTA) {
         observer.cta(cta.index, CtaEvent::End);
     }
     for group in &cta.groups {
@@ -275,7 +314,7 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
     let Turn { slot, group, .. } = state.turn;
     let Some(cta) = state.resident[slot].as_deref_mut() else { return Step::Done };
     let id = cta.group_id(group);
-    if O::EVENTS.has(Events::CTA) && cta.issues == 0 {
+    if observer.wants(Events::CTA) && cta.issues == 0 {
         observer.cta(cta.index, CtaEvent::Begin);
     }
     let Some(code) = program.at(path.pc) else {
@@ -293,14 +332,14 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         _ => unmasked,
     };
     let guard_off = match code.guard {
-        Some(guard) if O::EVENTS.has(Events::ISSUE) && code.is_control() => {
+        Some(guard) if observer.wants(Events::ISSUE) && code.is_control() => {
             (unmasked - guarded(cta, group, unmasked, guard)).count()
         }
         _ => 0,
     };
     let now = Now { slot, group, pc: path.pc, path, unmasked, on };
     let lanes = issue_lanes(state, &now, code);
-    if O::EVENTS.has(Events::ISSUE) {
+    if observer.wants(Events::ISSUE) {
         let domain = if code.is_uniform() { Domain::Uniform } else { Domain::Vector };
         let (lanes, depth) = (&lanes, path.depth);
         observer.issue(&Issue { group: id, pc: path.pc, domain, lanes, depth, guard_off });
@@ -318,7 +357,7 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         state.tolerated.add(Fault { cause, group: id, pc: path.pc, lanes });
     }
     let commit = executed.and_then(|outcome| {
-        if O::EVENTS.has(Events::BRANCH)
+        if observer.wants(Events::BRANCH)
             && let Outcome::Branch(targets) = &outcome
         {
             observer.branch(&Branch { group: id, pc: path.pc, targets });

@@ -17,7 +17,7 @@ use flow::analysis::{Facts, Options, Shape, Web};
 use ir::{Inst, LaneReg, Operand, Reg, RegTy, TermKind};
 use rustc_hash::FxHashMap;
 use simt::machine::Step;
-use simt::observe::Blind;
+use simt::observe::{AnyObserver, Blind};
 use simt::{CtaMask, LaneMask, Pc};
 use thiserror::Error;
 
@@ -99,14 +99,16 @@ impl FactCheck {
         program: &Program,
         state: &mut State<N>,
     ) -> Result<Step<Cause, N>, Box<Violation>> {
-        let path = match engine::next(program, state, &mut Blind) {
+        let mut blind = Blind;
+        let mut unobserved = AnyObserver::new(&mut blind);
+        let path = match engine::next(program, state, &mut unobserved) {
             Ok(path) => path,
             Err(end) => return Ok(end),
         };
         if !self.broken && path.lanes.any() {
             self.check(program, state, &path)?;
         }
-        Ok(engine::issue(program, state, path, &mut Blind))
+        Ok(engine::issue(program, state, path, &mut unobserved))
     }
 
     fn check<const N: usize>(

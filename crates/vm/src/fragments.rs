@@ -45,7 +45,7 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
     let (mut bad, mut first) = (LaneMask::EMPTY, None);
     let mut events: Vec<(u32, Vec<(u16, u64)>)> = Vec::new();
     let mut values: Vec<Vec<u64>> = Vec::new();
-    let wants_values = O::EVENTS.has(Events::VALUES);
+    let wants_values = observer.wants(Events::VALUES);
     // What a lane stores may be in registers of others, which have theirs when all are here.
     let stored = (wants_values && matrix.stores()).then(|| stored(state, now, matrix, op));
     for lane in now.on {
@@ -84,7 +84,7 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
     if let Some(error) = first {
         access::refuse(state, fail(error, bad))?;
     }
-    if O::EVENTS.has(Events::ACCESS) {
+    if observer.wants(Events::ACCESS) {
         for ((bytes, places), values) in events.into_iter().zip(values) {
             // Of all lanes, or of none.
             let whole = values.len() == places.len() * bytes.div_ceil(8) as usize;

@@ -4,7 +4,8 @@
 //! behind [`GROUP_REGISTERS`].
 
 use crate::code::{Code, Exec, GuardRow, MaskBrSrc, MaskOp, MemOp, Src};
-use crate::engine::{Engine, guarded, next};
+use crate::compiled::Compiled;
+use crate::engine::{Engine, guarded};
 use crate::program::{FuncInfo, Program};
 use crate::state::{Cta, Group, State};
 use crate::{Cause, barrier};
@@ -16,7 +17,7 @@ use simt::inspect::{
 };
 use simt::machine::Step;
 use simt::memory::{Block, MemoryMap, Space};
-use simt::observe::{Blind, GroupId};
+use simt::observe::GroupId;
 use simt::{CtaMask, LaneMask, Pc};
 
 /// First index of registers of the group: scalars.
@@ -38,7 +39,10 @@ enum Slot {
     Exec,
 }
 
-impl<const N: usize> Inspect<N> for Engine<N> {
+impl<const N: usize> Inspect<N> for Engine<N>
+where
+    State<N>: Compiled<N>,
+{
     fn upcoming(
         &self,
         program: &Program,
@@ -46,7 +50,7 @@ impl<const N: usize> Inspect<N> for Engine<N> {
     ) -> Result<Upcoming<N>, Step<Cause, N>> {
         // The step that follows picks again.
         let policy = state.policy;
-        let path = next(program, state, &mut Blind);
+        let path = state.next_path(program);
         state.policy = policy;
         let Path { pc, lanes, .. } = path?;
         let cta = state.resident.get(state.turn.slot).and_then(Option::as_deref);
@@ -158,16 +162,7 @@ impl<const N: usize> Inspect<N> for Engine<N> {
     }
 
     fn frames(&self, _: &Program, state: &State<N>, at: FramePlace) -> Vec<Pc> {
-        let Some((cta, group)) = group_at(state, at.group) else { return Vec::new() };
-        let lane = at.lane as usize;
-        if !group.launched.contains(lane) || group.exited.contains(lane) {
-            return Vec::new();
-        }
-        let mut paths = Vec::new();
-        group.mechanism.paths(&mut paths);
-        let here = paths.iter().find(|path| path.lanes.contains(lane)).map(|path| path.pc);
-        let callers = cta.frames.stack[group.thread(lane)].iter().rev();
-        here.into_iter().chain(callers.map(|frame| frame.return_to)).collect()
+        frames(state, at)
     }
 
     fn frame_variables(
@@ -468,6 +463,19 @@ fn group_registers(program: &Program, function: &Function) -> Vec<Register> {
     out
 }
 
+fn frames<const N: usize>(state: &State<N>, at: FramePlace) -> Vec<Pc> {
+    let Some((cta, group)) = group_at(state, at.group) else { return Vec::new() };
+    let lane = at.lane as usize;
+    if !group.launched.contains(lane) || group.exited.contains(lane) {
+        return Vec::new();
+    }
+    let mut paths = Vec::new();
+    group.mechanism.paths(&mut paths);
+    let here = paths.iter().find(|path| path.lanes.contains(lane)).map(|path| path.pc);
+    let callers = cta.frames.stack[group.thread(lane)].iter().rev();
+    here.into_iter().chain(callers.map(|frame| frame.return_to)).collect()
+}
+
 fn slot<const N: usize>(
     program: &Program,
     state: &State<N>,
@@ -479,7 +487,7 @@ fn slot<const N: usize>(
         MASKS.. => return Ok(Slot::Mask(index - MASKS)),
         _ => {}
     }
-    let frames = Engine::<N>.frames(program, state, at);
+    let frames = frames(state, at);
     let pc = frames.get(at.frame as usize).ok_or(InspectError::NotResident)?;
     // A call returns behind itself.
     let pc = Pc(pc.0.saturating_sub(u64::from(at.frame > 0)));

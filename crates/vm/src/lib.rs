@@ -15,6 +15,7 @@ mod cause;
 mod cluster;
 mod code;
 mod collective;
+mod compiled;
 mod control;
 mod copies;
 mod defined;
@@ -59,6 +60,7 @@ pub use code::{
     BulkOp, Code, CollectiveKind, MbarrierKind, ScheduleDependence, TensorOp, WarpGroupOp,
     bulk_copy, mbarrier_kind, tensor_copy,
 };
+pub use compiled::{Compiled, run_scheduled};
 pub use defined::{
     CopiedBits, Decides, Definedness, Origin, OriginId, UndefinedMemory, UndefinedUse,
 };

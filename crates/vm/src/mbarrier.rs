@@ -58,7 +58,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     };
     let places = check(state, now, &op.mem, kind, 1)?;
     if op.after_copies && crate::copies::are_operations(state, observer) {
-        if O::EVENTS.has(Events::ACCESS) {
+        if observer.wants(Events::ACCESS) {
             observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), &[], observer);
         }
         crate::copies::arrive(state, now, op, &places)?;
@@ -71,7 +71,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         state.scratch.lanes = places;
         return Ok(park(state, now, op, &effects));
     }
-    if O::EVENTS.has(Events::ACCESS) {
+    if observer.wants(Events::ACCESS) {
         observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), &[], observer);
     }
     state.scratch.lanes = places;
@@ -331,7 +331,7 @@ pub(crate) fn wake<const N: usize, O: Observer<N>>(
                 _ => None,
             }
         });
-        if O::EVENTS.has(Events::ACCESS) {
+        if observer.wants(Events::ACCESS) {
             for release in &releases[before..] {
                 report(program, state, release, observer);
             }

@@ -6,14 +6,14 @@
 //! which finds the instruction that wrote it last.
 
 use crate::cause::Cause;
-use crate::engine::Engine;
+use crate::compiled::Compiled as _;
 use crate::program::Program;
 use crate::state::State;
 use simt::Pc;
 use simt::counts::Counts;
-use simt::machine::{Machine as _, Step};
+use simt::machine::Step;
 use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Snapshot, Space};
-use simt::observe::{Access, Blind, Events, GroupId, Observer};
+use simt::observe::{Access, AnyObserver, Events, GroupId, Observer};
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
@@ -151,7 +151,7 @@ pub fn recheck(
     memory.restore(before)?;
     let mut state = fresh.clone();
     std::mem::swap(state.memory_mut(), memory);
-    let end = run(program, &mut state, &mut Blind, go_on);
+    let end = run(program, &mut state, None, go_on);
     std::mem::swap(state.memory_mut(), memory);
     let Some(end) = end else { return Ok(Recheck::Stopped) };
     if claim.done != (end == Step::Done) {
@@ -162,7 +162,7 @@ pub fn recheck(
         let mut watch = Writes { address: difference.address.0, size: difference.size, last: None };
         let mut state = fresh.clone();
         std::mem::swap(state.memory_mut(), &mut other);
-        if run(program, &mut state, &mut watch, go_on).is_none() {
+        if run(program, &mut state, Some(AnyObserver::new(&mut watch)), go_on).is_none() {
             return Ok(Recheck::Stopped);
         }
         difference.writer = watch.last;
@@ -180,11 +180,15 @@ pub fn recheck(
 fn run(
     program: &Program,
     state: &mut State<1>,
-    observer: &mut impl Observer<1>,
+    mut observer: Option<AnyObserver<'_, 1>>,
     go_on: &mut dyn FnMut(&State<1>) -> bool,
 ) -> Option<Step<Cause, 1>> {
     loop {
-        match Engine::<1>.run(program, state, observer, SLICE) {
+        let step = match &mut observer {
+            Some(observer) => state.run_observed(program, observer, SLICE),
+            None => state.run_unobserved(program, SLICE),
+        };
+        match step {
             Step::Issued if go_on(state) => {}
             Step::Issued => return None,
             end => return Some(end),

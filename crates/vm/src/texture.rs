@@ -335,7 +335,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
 ) -> Executed<N> {
     state.stats.memory_instructions += u64::from(now.on.any());
     let effects = effects(state, now, op)?;
-    if O::EVENTS.has(Events::ACCESS) {
+    if observer.wants(Events::ACCESS) {
         observe(state, now, op, &effects, observer);
     }
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(Outcome::Advance) };
@@ -434,7 +434,7 @@ fn observe<const N: usize, O: Observer<N>>(
                 whole[..size.div_ceil(8)].iter().map(|word| u64::from_le_bytes(*word))
             });
             let values: Vec<u64> =
-                if O::EVENTS.has(Events::VALUES) { words.collect() } else { Vec::new() };
+                if observer.wants(Events::VALUES) { words.collect() } else { Vec::new() };
             observe_at(state, now, (&op.mem, kind, size as u32), places, &values, observer);
         }
     }

@@ -10,7 +10,7 @@ use simt::Pc;
 use simt::inspect::Inspect as _;
 use simt::machine::{Machine as _, Step};
 use simt::memory::MemoryMap;
-use simt::observe::Observer;
+use simt::observe::{AnyObserver, Observer};
 use vm::{Engine, Launch, Program, State, catalogued};
 
 pub(crate) const ENGINE: Engine<1> = Engine;
@@ -107,7 +107,14 @@ impl Case {
             // Blocks that have ended go before the next issue.
             let next = ENGINE.upcoming(&self.program, &mut state);
             each(issue, next.as_ref().ok().map(|next| next.pc), &state, observer);
-            if next.is_err() || ENGINE.step(&self.program, &mut state, observer) != Step::Issued {
+            if next.is_err()
+                || ENGINE.run_observed(
+                    &self.program,
+                    &mut state,
+                    &mut AnyObserver::new(observer),
+                    1,
+                ) != Step::Issued
+            {
                 return;
             }
         }

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use simt::inspect::{Inspect, Upcoming};
 use simt::machine::{HangKind, Step};
-use simt::observe::Blind;
 
 use crate::code::Code;
 use crate::companion::{Companion, Search, Searcher};
@@ -263,7 +262,7 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
                 self.mark_here();
                 due = self.due();
             }
-            match self.machine.step(self.program, &mut self.state, &mut Blind) {
+            match self.machine.run_unobserved(self.program, &mut self.state, 1) {
                 Step::Issued => self.at += 1,
                 end => return self.stop_at_end(&end),
             }
@@ -280,7 +279,7 @@ impl<'p, M: Inspect<N>, const N: usize> Execution<'p, M, N> {
         self.timeline.reach(at);
         if !matches!(step, Step::Done) && self.restore(at).is_ok() {
             while self.at < at {
-                let step = self.machine.step(self.program, &mut self.state, &mut Blind);
+                let step = self.machine.run_unobserved(self.program, &mut self.state, 1);
                 if !matches!(step, Step::Issued) {
                     break;
                 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use simt::LaneMask;
 use simt::inspect::{FramePlace, GroupView, Inspect, InspectError, RegisterOwner};
 use simt::machine::Step;
-use simt::observe::{Blind, GroupId};
+use simt::observe::{AnyObserver, GroupId};
 
 use super::{Execution, POLL, widened};
 use crate::target::{
@@ -182,9 +182,10 @@ impl<M: Inspect<N>, const N: usize> Execution<'_, M, N> {
             let next_uses = self.next_uses(&stops.registers);
             let step = if observes {
                 watcher.clear();
-                self.machine.step(self.program, &mut self.state, &mut watcher)
+                let observer = &mut AnyObserver::new(&mut watcher);
+                self.machine.run_observed(self.program, &mut self.state, observer, 1)
             } else {
-                self.machine.step(self.program, &mut self.state, &mut Blind)
+                self.machine.run_unobserved(self.program, &mut self.state, 1)
             };
             if !matches!(step, Step::Issued) {
                 return self.stop_at_end(&step);

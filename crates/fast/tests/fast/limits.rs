@@ -10,7 +10,6 @@ use ir::FuncId;
 use ir::testing::Rng;
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
-use simt::observe::Blind;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use vm::{Engine, Launch, Program, catalogued, load_variables};
@@ -126,7 +125,7 @@ kernel @k(a: u64 global) {{
         assert!(matches!(ended, Err(Declined::Running(_))), "{what}: {ended:?}");
         assert_eq!(bytes(state.memory()), bytes(&launch.memory), "{what}");
         // The exact engine can run the state, and reports the place of the fault.
-        match Engine::<1>.run(&program, &mut state, &mut Blind, u64::MAX) {
+        match Engine::<1>.run_unobserved(&program, &mut state, u64::MAX) {
             Step::Fault(fault) => {
                 assert_eq!((fault.group.cta, fault.group.group), (1, 3), "{what}");
                 assert_eq!(fault.lanes.iter().collect::<Vec<_>>(), [17], "{what}");

@@ -6,7 +6,6 @@ use isa::testing::Rng;
 use linx::{Launch, Linx, Options, Program, Region, TileOps};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 /// The code of all bundled kernels.
 fn binaries() -> Vec<Vec<u8>> {
@@ -34,9 +33,9 @@ fn survives(binary: &[u8], options: Options) {
     let launch = Launch { memory, arguments, options, ..Launch::default() };
     let machine = Linx { tile_ops };
     let mut state = machine.launch(&program, launch).unwrap();
-    let Step::Fault(first) = machine.run(&program, &mut state, &mut Blind, 3000) else { return };
+    let Step::Fault(first) = machine.run_unobserved(&program, &mut state, 3000) else { return };
     let issues = state.issues();
-    match machine.step(&program, &mut state, &mut Blind) {
+    match machine.run_unobserved(&program, &mut state, 1) {
         Step::Fault(again) => assert_eq!((&first, issues), (&again, state.issues())),
         other => panic!("{other:?} after {first:?}"),
     }

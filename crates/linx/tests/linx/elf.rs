@@ -6,7 +6,6 @@ use isa::testing::Rng;
 use linx::{Conventions, ElfProgramError, Launch, Linx, Options, Program, State, TileOps, Trap};
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
-use simt::observe::Blind;
 
 use crate::common::assembled;
 use crate::common::elf::{Object, archive, executable};
@@ -24,7 +23,7 @@ fn run(program: &Program, command: &[&str]) -> (State, Option<Trap>) {
     let command = command.iter().map(|&word| word.to_owned()).collect();
     let launch = Launch { command, input: b"abc".to_vec(), ..Launch::default() };
     let mut state = Linx::default().launch(program, launch).unwrap();
-    let trap = match Linx::default().run(program, &mut state, &mut Blind, 100_000) {
+    let trap = match Linx::default().run_unobserved(program, &mut state, 100_000) {
         Step::Fault(fault) => Some(fault.cause),
         _ => None,
     };
@@ -181,7 +180,7 @@ fn damaged_files_never_panic() {
         };
         loaded += 1;
         if let Ok(mut state) = Linx::default().launch(&program, Launch::default()) {
-            let _ = Linx::default().run(&program, &mut state, &mut Blind, 200);
+            let _ = Linx::default().run_unobserved(&program, &mut state, 200);
         }
     }
     assert!(loaded > 200 && refused > 200, "{loaded} loaded, {refused} refused");
@@ -473,10 +472,10 @@ fn circles_are_found_by_their_state() {
     let go = |text: &str| {
         let program = Program::from_image(&assembled(text, TileOps::V04), TileOps::V04).unwrap();
         let mut state = Linx::default().launch(&program, Launch::default()).unwrap();
-        let _ = Linx::default().run(&program, &mut state, &mut Blind, 20);
+        let _ = Linx::default().run_unobserved(&program, &mut state, 20);
         let mark = state.mark();
         (0..12).any(|_| {
-            let step = Linx::default().step(&program, &mut state, &mut Blind);
+            let step = Linx::default().run_unobserved(&program, &mut state, 1);
             assert!(matches!(step, Step::Issued), "{step:?}");
             state.is_at(&mark)
         })

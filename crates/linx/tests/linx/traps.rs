@@ -4,7 +4,6 @@ use linx::cases::{Outcome, run};
 use linx::{Linx, Options, Program, Shared, State, TileOps, Trap};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 /// Assembles, runs, and gives the trap with the outcome.
 fn trap(source: &str, options: Options) -> (Trap, Outcome) {
@@ -164,9 +163,9 @@ fn a_body_fetch_trap_is_final() {
     let program = Program::from_image(&image, TileOps::V04).unwrap();
     let machine = Linx::default();
     let mut state = machine.launch(&program, linx::Launch::default()).unwrap();
-    let first = machine.run(&program, &mut state, &mut Blind, 1000);
+    let first = machine.run_unobserved(&program, &mut state, 1000);
     let issues = state.issues();
-    let again = machine.run(&program, &mut state, &mut Blind, 1000);
+    let again = machine.run_unobserved(&program, &mut state, 1000);
     assert!(matches!(&first, Step::Fault(f) if f.cause.fatal));
     assert_eq!((first, issues), (again, state.issues()));
 }
@@ -396,7 +395,7 @@ fn map(memory: &mut MemoryMap, base: u64) {
 fn finish(program: &Program, state: &mut State) -> (Vec<u8>, Option<u64>, usize) {
     let mut faults = 0;
     loop {
-        match Linx::default().run(program, state, &mut Blind, 10_000) {
+        match Linx::default().run_unobserved(program, state, 10_000) {
             Step::Done => break,
             Step::Fault(fault) => {
                 faults += 1;
@@ -452,7 +451,7 @@ fn every_memory_instruction_can_fault_and_resume() {
                 for base in BUFFERS {
                     probe.memory.free(Addr(base)).unwrap();
                 }
-                let step = Linx::default().step(&program, &mut probe, &mut Blind);
+                let step = Linx::default().run_unobserved(&program, &mut probe, 1);
                 if let Step::Fault(fault) = &step {
                     faulted += 1;
                     assert!(fault.cause.bi);
@@ -460,7 +459,7 @@ fn every_memory_instruction_can_fault_and_resume() {
                     probe.memory = state.memory.clone();
                     state = probe;
                 }
-                match Linx::default().step(&program, &mut state, &mut Blind) {
+                match Linx::default().run_unobserved(&program, &mut state, 1) {
                     Step::Done => break,
                     Step::Issued => {}
                     other => panic!("{other:?}"),

@@ -4,7 +4,6 @@ use isa::FileId;
 use linx::{Encoding, Launch, Linx, Program, State, Trap, Variant};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 use crate::common::BASE;
 
@@ -49,7 +48,7 @@ fn run(binary: &[u8], encoding: Encoding) -> (State, Option<Trap>) {
     let launch = Launch { memory, arguments: vec![BASE], ..Launch::default() };
     let machine = Linx::default();
     let mut state = machine.launch(&program, launch).unwrap();
-    match machine.run(&program, &mut state, &mut Blind, 10_000) {
+    match machine.run_unobserved(&program, &mut state, 10_000) {
         Step::Done => (state, None),
         Step::Fault(fault) => (state, Some(fault.cause)),
         other => panic!("{other:?}"),

@@ -15,7 +15,6 @@ use ir::{FuncId, VerifiedModule};
 use lower::legal::Launch;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use vm::{Engine, Program, catalogued, load_variables};
@@ -290,7 +289,7 @@ fn on_engine(run: &Run<'_>) -> Option<Buffers> {
     (launch.grid, launch.block) = (run.launch.grid, run.launch.block);
     launch.dynamic_shared = run.launch.shared.into();
     let mut state = Engine::<1>.launch(&program, launch).unwrap();
-    let end = Engine::<1>.run(&program, &mut state, &mut Blind, 50_000_000);
+    let end = Engine::<1>.run_unobserved(&program, &mut state, 50_000_000);
     (end == Step::Done).then(|| read(state.memory(), &run.before))
 }
 

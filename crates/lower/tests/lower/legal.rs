@@ -14,7 +14,7 @@ use isa as _;
 use lower::legal::{Layout, Target, legalise, legalise_wide_for};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, Permission};
-use simt::observe::{Blind, Space};
+use simt::observe::Space;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use vm::{Engine, Launch, Program, catalogued};
@@ -309,7 +309,7 @@ fn results(module: &VerifiedModule, seed: u64) -> Option<Vec<u8>> {
     launch.memory.host_write(Addr(IN), &values).expect("it is there");
     (launch.grid, launch.block) = ([1, 1, 1], [THREADS, 1, 1]);
     let mut state = Engine::<1>.launch(&program, launch).expect("it launches");
-    assert_eq!(Engine::<1>.run(&program, &mut state, &mut Blind, u64::MAX), Step::Done);
+    assert_eq!(Engine::<1>.run_unobserved(&program, &mut state, u64::MAX), Step::Done);
     let mut out = vec![0; bytes as usize];
     state.memory().read_bytes(Addr(OUT), &mut out).expect("it is there");
     Some(out)

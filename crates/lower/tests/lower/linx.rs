@@ -17,7 +17,6 @@ use lower::linx::{Assembly, linx};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 use std::fmt::Write;
 
 /// Where the results lie.
@@ -69,7 +68,7 @@ fn on_machine(assembly: &Assembly, options: Options) -> Vec<u32> {
     };
     let machine = Linx::default();
     let mut state = machine.launch(&program, launch).unwrap();
-    let end = machine.run(&program, &mut state, &mut Blind, 1 << 22);
+    let end = machine.run_unobserved(&program, &mut state, 1 << 22);
     assert_eq!(end, Step::Done, "{text}");
     words(&state.memory, Addr(OUT), bytes)
 }
@@ -207,7 +206,7 @@ fn bundled_on_machine(
     };
     let machine = Linx::default();
     let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
-    match machine.run(&program, &mut state, &mut Blind, 50_000_000) {
+    match machine.run_unobserved(&program, &mut state, 50_000_000) {
         Step::Done => Ok(read(&state.memory, &run.before)),
         Step::Fault(fault) => Err(format!("{}", fault.cause)),
         _ => Err("it does not end".to_owned()),

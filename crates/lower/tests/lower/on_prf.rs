@@ -6,7 +6,6 @@ use ::prf::{Params, Policy, Prf, Profile, Words};
 use lower::prf::{Assembly, prf_for};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 const ARGUMENTS: u64 = 0xf0_0000;
 
@@ -46,7 +45,7 @@ fn on_machine(assembly: &Assembly, run: &Run<'_>, timed: bool) -> Result<Buffers
     }
     let machine = Prf { config };
     let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
-    match machine.run(&program, &mut state, &mut Blind, 100_000_000) {
+    match machine.run_unobserved(&program, &mut state, 100_000_000) {
         Step::Done => Ok(read(&state.memory, &run.before)),
         Step::Fault(fault) => Err(format!("{:?}", fault.cause)),
         _ => Err("it does not end".to_owned()),
@@ -66,7 +65,7 @@ fn on_cycle_model(
         let timed = Timed { config: profile.config(), profile, params, ..Timed::default() };
         let mut state = timed.launch(program, launch.clone()).map_err(|e| e.to_string())?;
         let end = loop {
-            match timed.run(program, &mut state, &mut Blind, 1 << 20) {
+            match timed.run_unobserved(program, &mut state, 1 << 20) {
                 Step::Issued if state.timing().cycles < CYCLES => {}
                 end => break end,
             }

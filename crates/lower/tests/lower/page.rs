@@ -9,7 +9,6 @@ use lower::nested::{nested, stored};
 use lower::prf::{prf, prf_for};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -129,12 +128,12 @@ fn cycles(depth: u32, predicates: u32) -> u64 {
     };
     let machine = Prf { config };
     let mut state = machine.launch(&program, launch()).unwrap();
-    assert_eq!(machine.run(&program, &mut state, &mut Blind, 1 << 20), Step::Done);
+    assert_eq!(machine.run_unobserved(&program, &mut state, 1 << 20), Step::Done);
     check(&state.memory);
     let timed = Timed { config, profile, ..Timed::default() };
     let mut state = timed.launch(&program, launch()).unwrap();
     let end = loop {
-        match timed.run(&program, &mut state, &mut Blind, 1 << 20) {
+        match timed.run_unobserved(&program, &mut state, 1 << 20) {
             Step::Issued => {}
             end => break end,
         }

@@ -13,7 +13,6 @@ use lower::pmask::{APART, Assembly, Options, pmask};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, Permission};
-use simt::observe::Blind;
 
 const OUT: u64 = 0x2000_0000;
 
@@ -53,7 +52,7 @@ pub(crate) fn run(
         state.memory.map_at(name, Addr(*address), size, Permission::ReadWrite).unwrap();
         state.memory.host_write(Addr(*address), bytes).unwrap();
     }
-    match machine.run(&program, &mut state, &mut Blind, limit) {
+    match machine.run_unobserved(&program, &mut state, limit) {
         Step::Done => {}
         Step::Fault(fault) => {
             let line = program.span_at(fault.pc.0).map(|span| text[span.range()].to_owned());

@@ -12,7 +12,6 @@ use lower::prf::{Assembly, TARGET, prf, prf_for};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 use std::fmt::Write;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
@@ -38,7 +37,7 @@ fn alone_in(module: &Module, blocks: u32, threads: u32) -> Vec<u32> {
     launch.params = [out.0.to_le_bytes(), 77u64.to_le_bytes()].concat()[..12].to_vec();
     (launch.grid, launch.block) = ([blocks, 1, 1], [threads, 1, 1]);
     let mut state = Engine::<1>.launch(&program, launch).unwrap();
-    assert_eq!(Engine::<1>.run(&program, &mut state, &mut Blind, u64::MAX), Step::Done);
+    assert_eq!(Engine::<1>.run_unobserved(&program, &mut state, u64::MAX), Step::Done);
     words(state.memory(), out, bytes)
 }
 
@@ -76,7 +75,7 @@ fn on_machine(assembly: &Assembly, predicates: u32) -> Vec<u32> {
     let (program, launch) = launched(assembly, profile, (BLOCKS, THREADS));
     let machine = Prf { config: profile.config() };
     let mut state = machine.launch(&program, launch).unwrap();
-    let end = machine.run(&program, &mut state, &mut Blind, 1 << 22);
+    let end = machine.run_unobserved(&program, &mut state, 1 << 22);
     assert_eq!(end, Step::Done, "{}", assembly.text);
     words(&state.memory, Addr(OUT), 4 * (THREADS * BLOCKS) as usize)
 }
@@ -87,7 +86,7 @@ fn in_cycles(assembly: &Assembly, blocks: u32, threads: u32) -> Vec<u32> {
     let (program, launch) = launched(assembly, profile, (blocks, threads));
     let timed = Timed { config: profile.config(), profile, ..Timed::default() };
     let mut state = timed.launch(&program, launch).unwrap();
-    assert_eq!(timed.run(&program, &mut state, &mut Blind, 1 << 24), Step::Done);
+    assert_eq!(timed.run_unobserved(&program, &mut state, 1 << 24), Step::Done);
     words(&state.memory, Addr(OUT), 4 * (threads * blocks) as usize)
 }
 

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
+use engine::Counters;
 use isa::SourceFile;
 use isa::asm::Line;
 use simt::Pc;
 use simt::machine::{Machine, Step};
-use simt::observe::{Branch, Events, Issue, Observer};
+use simt::observe::{AnyObserver, Branch, Events, Issue, Observer};
 
 use super::listing::Listing;
 use crate::monitor::LaunchMonitor;
@@ -53,21 +54,26 @@ impl ListingPlaces {
         }
     }
 
-    /// Runs the machine for at most `slice` steps, observed by the probe if there is one.
-    pub(super) fn run<M: Machine<1>, O: Observer<1>>(
+    /// Runs the machine for at most `slice` steps, observed by the counters and by the probe if
+    /// there are such.
+    pub(super) fn run<M: Machine<1>>(
         &self,
         (machine, program): (&M, &M::Program),
         state: &mut M::State,
-        observer: &mut O,
+        counters: Option<&mut Counters>,
         slice: u64,
         monitor: &mut dyn LaunchMonitor,
     ) -> Step<M::Cause, 1> {
-        match monitor.probe() {
-            Some(probe) if !self.at.is_empty() => {
-                let mut both = (observer, ProbeForwarder::new(self, probe));
-                machine.run(program, state, &mut both, slice)
-            }
-            _ => machine.run(program, state, observer, slice),
+        let probe = monitor.probe().filter(|_| !self.at.is_empty());
+        let probe = probe.map(|probe| ProbeForwarder::new(self, probe));
+        let mut run = |mut observer: AnyObserver<'_, 1>| {
+            machine.run_observed(program, state, &mut observer, slice)
+        };
+        match (counters, probe) {
+            (Some(counters), Some(probe)) => run(AnyObserver::new(&mut (counters, probe))),
+            (Some(counters), None) => run(AnyObserver::new(counters)),
+            (None, Some(mut probe)) => run(AnyObserver::new(&mut probe)),
+            (None, None) => machine.run_unobserved(program, state, slice),
         }
     }
 

@@ -8,7 +8,6 @@ use engine::{Counters, PcSlots};
 use isa::Diagnostic;
 use simt::counts::Counts;
 use simt::machine::{HangKind, Machine, Step};
-use simt::observe::{Blind, Observer};
 use simt::trap::Fault;
 
 use super::listing::Listing;
@@ -137,9 +136,9 @@ pub(super) fn run<M: Machine<1>>(
         End::Interrupted
     } else if request.detailed {
         counters = Counters::with_pcs(PcSlots::new(code.pcs));
-        driver.drive(state, &mut counters, monitor)
+        driver.drive(state, Some(&mut counters), monitor)
     } else {
-        driver.drive(state, &mut Blind, monitor)
+        driver.drive(state, None, monitor)
     };
     let slots = *code.machine.slots(state);
     let counts = Counts { slots, threads: extents.threads, ..Counts::default() };
@@ -163,10 +162,10 @@ struct Driver<'a, 'c, M: Machine<1>> {
 }
 
 impl<M: Machine<1>> Driver<'_, '_, M> {
-    fn drive<O: Observer<1>>(
+    fn drive(
         &mut self,
         state: &mut M::State,
-        observer: &mut O,
+        mut counters: Option<&mut Counters>,
         monitor: &mut dyn LaunchMonitor,
     ) -> End {
         let Bounds { slice, limit } = self.bounds;
@@ -175,7 +174,7 @@ impl<M: Machine<1>> Driver<'_, '_, M> {
         loop {
             let spent = self.guest.spent(code.0, state, steps);
             let now = slice.min(limit.saturating_sub(spent));
-            let step = self.places.run(code, state, observer, now, monitor);
+            let step = self.places.run(code, state, counters.as_deref_mut(), now, monitor);
             steps = steps.saturating_add(now);
             let hang = match step {
                 Step::Done => return self.guest.done(state),
@@ -191,7 +190,7 @@ impl<M: Machine<1>> Driver<'_, '_, M> {
                 return End::Hang(self.guest.limit_reached(state, limit));
             }
             if hang.is_none() && self.guest.remember(state) {
-                match self.circle(state, observer, monitor) {
+                match self.circle(state, counters.as_deref_mut(), monitor) {
                     Ok(more) => steps = steps.saturating_add(more),
                     Err(end) => return end,
                 }
@@ -203,17 +202,18 @@ impl<M: Machine<1>> Driver<'_, '_, M> {
             }
         }
     }
+
     /// Steps one by one for a while, in search of the state that the guest has remembered; returns
     /// the number of steps, or the end of the program.
-    fn circle<O: Observer<1>>(
+    fn circle(
         &mut self,
         state: &mut M::State,
-        observer: &mut O,
+        mut counters: Option<&mut Counters>,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<u64, End> {
         let code = (self.code.machine, self.code.program);
         for taken in 1..=CIRCLE {
-            match self.places.run(code, state, observer, 1, monitor) {
+            match self.places.run(code, state, counters.as_deref_mut(), 1, monitor) {
                 Step::Issued => {}
                 Step::Done => return Err(self.guest.done(state)),
                 Step::Fault(fault) if self.guest.resolve(state, &fault) => return Ok(taken),

@@ -31,7 +31,7 @@ pub(crate) struct Context<'o, O> {
 
 impl<O: Observer<1>> Context<'_, O> {
     fn access(&mut self, state: &State, kind: AccessKind, addr: u64, size: u64) {
-        if O::EVENTS.has(Events::ACCESS) {
+        if self.observer.wants(Events::ACCESS) {
             self.observer.access(&Access {
                 group: GROUP,
                 pc: Pc(state.pc),
@@ -287,7 +287,7 @@ fn branch<O: Observer<1>>(
 }
 
 fn branched<O: Observer<1>>(state: &State, to: u64, context: &mut Context<'_, O>) {
-    if O::EVENTS.has(Events::BRANCH) {
+    if context.observer.wants(Events::BRANCH) {
         let targets = [(Pc(to), simt::LaneMask::<1>::first(1))];
         context.observer.branch(&Branch { group: GROUP, pc: Pc(state.pc), targets: &targets });
     }

@@ -7,7 +7,6 @@ use pmask::table::table;
 use pmask::{Config, Launch, Pmask, Program};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, Width};
-use simt::observe::Blind;
 
 const CODE: u64 = 0x8000_0000;
 const DATA: u64 = CODE + 0x1000;
@@ -41,7 +40,7 @@ fn put(state: &mut State, word: u64) {
 }
 
 fn step(state: &mut State) -> Option<u64> {
-    match Pmask::default().step(&Program::default(), state, &mut Blind) {
+    match Pmask::default().run_unobserved(&Program::default(), state, 1) {
         Step::Issued => None,
         Step::Fault(fault) => match fault.cause {
             pmask::trap::StopCause::Trap { trap, .. } => Some(trap.value),

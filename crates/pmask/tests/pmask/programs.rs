@@ -5,7 +5,6 @@ use pmask::run::{End, run};
 use pmask::{Config, Launch, Pmask, Program, State};
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
-use simt::observe::Blind;
 
 fn source(name: &str) -> Program {
     let path = format!("{}/../../kernels/pmask/{name}/{name}.s", env!("CARGO_MANIFEST_DIR"));
@@ -49,7 +48,7 @@ impl Run {
 
     fn go(&mut self) {
         let end =
-            Pmask::default().run(&self.program, &mut self.state, &mut Blind, crate::common::LIMIT);
+            Pmask::default().run_unobserved(&self.program, &mut self.state, crate::common::LIMIT);
         assert_eq!(end, Step::Done);
         assert_eq!(self.state.host.exit, Some(0));
         assert!(self.state.slots.identity_holds());
@@ -146,7 +145,7 @@ fn strlen() {
     run.state.memory.host_write(Addr(end - 20), &[b'x'; 20]).unwrap();
     run.put_u64("pointer", end - 20);
     let stopped =
-        Pmask::default().run(&run.program, &mut run.state, &mut Blind, crate::common::LIMIT);
+        Pmask::default().run_unobserved(&run.program, &mut run.state, crate::common::LIMIT);
     let Step::Fault(fault) = stopped else { panic!("{stopped:?}") };
     let pmask::trap::StopCause::Trap { trap, .. } = fault.cause else { panic!() };
     assert_eq!((trap.cause.number(), trap.value), (5, end));

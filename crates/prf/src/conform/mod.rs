@@ -24,7 +24,6 @@ use isa::FileId;
 use isa::conform::{Case, Report};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission, Width};
-use simt::observe::Blind;
 
 use crate::config::Profile;
 use crate::exec::lane_wise;
@@ -256,7 +255,7 @@ fn program(row: &Row<'_>) -> Result<(), String> {
     let (total, argument, entry) = (None, 0, None);
     let launch = Launch { threads, blocks, total, argument, entry, memory };
     let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
-    match machine.run(&program, &mut state, &mut Blind, LIMIT) {
+    match machine.run_unobserved(&program, &mut state, LIMIT) {
         Step::Done => {}
         Step::Fault(fault) => return Err(fault.to_string()),
         Step::Issued | Step::Hang(_) => return Err(format!("no end after {LIMIT} instructions")),

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use isa::conform::{Case, Report};
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
-use simt::observe::Blind;
 
 use super::{LIMIT, Row, heap, program_words, rows};
 use crate::config::Profile;
@@ -93,7 +92,7 @@ fn run(row: &Row<'_>) -> Result<Outcome, String> {
     let (total, argument, entry) = (None, 0, None);
     let launch = Launch { threads, blocks, total, argument, entry, memory };
     let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
-    match machine.run(&program, &mut state, &mut Blind, LIMIT) {
+    match machine.run_unobserved(&program, &mut state, LIMIT) {
         Step::Done => {}
         Step::Fault(fault) => return Err(fault.to_string()),
         Step::Issued | Step::Hang(_) => return Err(format!("no end after {LIMIT} instructions")),

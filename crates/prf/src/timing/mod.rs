@@ -361,7 +361,7 @@ impl State {
             *stored += u64::from(execute::stores(&flight.insn));
             if flight.insn.jumps() {
                 news.resolved = Some((flight.slot, target));
-                if O::EVENTS.has(Events::BRANCH) {
+                if observer.wants(Events::BRANCH) {
                     let next = target.unwrap_or(flight.pc.wrapping_add(4));
                     let targets = &[(Pc(next.into()), flight.live)];
                     let pc = Pc(flight.pc.into());
@@ -372,7 +372,7 @@ impl State {
                 if !*interlocked {
                     watcher.accessed(flight, id(flight.slot));
                 }
-                if O::EVENTS.has(Events::ACCESS) {
+                if observer.wants(Events::ACCESS) {
                     let inputs = execute::inputs(flight, special(flight.slot));
                     announce(&inputs, &flight.effect, id(flight.slot), observer);
                 }
@@ -411,7 +411,7 @@ impl State {
             let lanes = lanes(resident.warp.launched, flight.live, on);
             self.slots.vector(&lanes);
             self.timing.executed(flight.insn.op.unit(), &lanes);
-            if O::EVENTS.has(Events::ISSUE) {
+            if observer.wants(Events::ISSUE) {
                 let (group, pc) = (resident.warp.id, Pc(flight.pc.into()));
                 let domain = Domain::Vector;
                 observer.issue(&Issued {
@@ -530,6 +530,8 @@ impl Machine for Timed {
         }
         Step::Done
     }
+
+    simt::compiled_runs!();
 
     fn slots<'s>(&self, state: &'s State) -> &'s LaneSlots {
         &state.slots

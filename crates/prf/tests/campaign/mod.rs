@@ -11,7 +11,6 @@ use prf::hazard::Kind;
 use prf::{Config, Launch, Program, Words, assemble};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 /// Where regions of threads start: 128 bytes each.
 const THREADS: u64 = 0x1000_0000;
@@ -363,7 +362,7 @@ where
         >,
 {
     let mut state = machine.launch(program, size.launch()).map_err(|e| e.to_string())?;
-    match machine.run(program, &mut state, &mut Blind, LIMIT) {
+    match machine.run_unobserved(program, &mut state, LIMIT) {
         Step::Done => Ok(state),
         end => Err(format!("{end:?}")),
     }

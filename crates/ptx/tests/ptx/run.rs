@@ -7,7 +7,6 @@ use converge::catalogue::Entry;
 use isa::FileId;
 use ptx::Select;
 use simt::machine::{Machine as _, Step};
-use simt::observe::Blind;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
 fn program(text: &str) -> Program {
@@ -39,7 +38,7 @@ fn run_file(text: &str, threads: u32, count: usize) -> Vec<u32> {
         launch.block = [threads, 1, 1];
         launch.dynamic_shared = 1024;
         let mut state = Engine::<1>.launch(&program, launch).unwrap();
-        let end = Engine::<1>.run(&program, &mut state, &mut Blind, 1_000_000);
+        let end = Engine::<1>.run_unobserved(&program, &mut state, 1_000_000);
         assert_eq!(end, Step::Done, "{mechanism}");
         assert!(state.stats().slots.identity_holds());
         let mut bytes = vec![0; 4 * count];

@@ -8,7 +8,6 @@ use isa::FileId;
 use ptx::testing::Random;
 use ptx::{Select, lower, parse};
 use simt::machine::{Machine as _, Step};
-use simt::observe::Blind;
 use std::fmt::Write as _;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
@@ -259,7 +258,7 @@ pub(crate) fn run(text: &str, words: usize) -> Vec<u32> {
     launch.params = out.0.to_le_bytes().to_vec();
     launch.block = [LANES as u32, 1, 1];
     let mut state = Engine::<1>.launch(&program, launch).unwrap();
-    assert_eq!(Engine::<1>.run(&program, &mut state, &mut Blind, 1_000_000), Step::Done);
+    assert_eq!(Engine::<1>.run_unobserved(&program, &mut state, 1_000_000), Step::Done);
     let mut bytes = vec![0; 4 * words];
     state.memory().read_bytes(out, &mut bytes).unwrap();
     bytes.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()

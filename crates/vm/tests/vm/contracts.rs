@@ -5,9 +5,9 @@ use converge::catalogue::Entry;
 use converge::{BuildMechanism, Knobs, Order, Policy, Start};
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
-use simt::observe::{self, Blind, Events, Observer};
+use simt::observe::{self, Events, Observer};
 use simt::slots::LaneSlots;
-use vm::{Engine, Launch, Program, State, catalogued, load_variables};
+use vm::{Compiled, Engine, Launch, Program, State, catalogued, load_variables};
 
 /// Nested divergence, a loop with a lane-dependent trip count, shared memory, a barrier, a shuffle
 /// and an atomic.
@@ -86,10 +86,13 @@ fn content<const N: usize>(state: &State<N>, out: Addr) -> Vec<u8> {
     bytes
 }
 
-fn run<const N: usize>(program: &Program, launch: Launch<N>, out: Addr) -> (Vec<u8>, State<N>) {
+fn run<const N: usize>(program: &Program, launch: Launch<N>, out: Addr) -> (Vec<u8>, State<N>)
+where
+    State<N>: Compiled<N>,
+{
     let engine = Engine::<N>;
     let mut state = engine.launch(program, launch).expect("it launches");
-    let end = engine.run(program, &mut state, &mut Blind, 1_000_000);
+    let end = engine.run_unobserved(program, &mut state, 1_000_000);
     assert_eq!(end, Step::Done);
     assert!(state.stats().slots.identity_holds());
     (content(&state, out), state)
@@ -138,12 +141,12 @@ fn a_state_cloned_in_mid_kernel_runs_on_to_the_same_end() {
         let engine = Engine::<1>;
         let mut state = engine.launch(&program, launch).expect("it launches");
         let mut copies = Vec::new();
-        while engine.run(&program, &mut state, &mut Blind, 31) == Step::Issued {
+        while engine.run_unobserved(&program, &mut state, 31) == Step::Issued {
             copies.push(state.clone());
         }
         assert!(copies.len() > 5, "{mechanism}");
         for mut copy in copies {
-            assert_eq!(engine.run(&program, &mut copy, &mut Blind, 1_000_000), Step::Done);
+            assert_eq!(engine.run_unobserved(&program, &mut copy, 1_000_000), Step::Done);
             assert_eq!(content(&copy, out), content(&state, out), "{mechanism}");
             assert_eq!(copy.stats(), state.stats(), "{mechanism}");
         }
@@ -161,7 +164,7 @@ fn two_host_threads_step_two_launches_of_one_program() {
                 let (launch, out) = launch::<1>(program, mechanism, 32);
                 let engine = Engine::<1>;
                 let mut state = engine.launch(program, launch).expect("it launches");
-                while engine.step(program, &mut state, &mut Blind) == Step::Issued {
+                while engine.run_unobserved(program, &mut state, 1) == Step::Issued {
                     std::thread::yield_now();
                 }
                 content(&state, out)

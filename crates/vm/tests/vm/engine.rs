@@ -3,7 +3,6 @@
 use converge::catalogue::Entry;
 use simt::machine::{HangKind, Machine, Step, Wait};
 use simt::memory::Addr;
-use simt::observe::Blind;
 use simt::slots::SlotCause;
 use vm::{Engine, Launch, Program, State, catalogued, load_variables};
 
@@ -45,7 +44,7 @@ fn run(text: &str, mechanism: &str, width: u32, block: u32, count: u64) -> (Vec<
     let (launch, out) = launch(&program, mechanism, width, block, count);
     let engine = Engine::<1>;
     let mut state = engine.launch(&program, launch).unwrap();
-    let end = engine.run(&program, &mut state, &mut Blind, 1_000_000);
+    let end = engine.run_unobserved(&program, &mut state, 1_000_000);
     assert_eq!(end, Step::Done, "{mechanism}");
     assert!(state.stats().slots.identity_holds());
     (words(&state, out, count as usize), state)
@@ -210,7 +209,7 @@ fn endless_recursion_is_a_fault() {
     let (launch, _) = launch(&program, "ipdom", 32, 1, 1);
     let engine = Engine::<1>;
     let mut state = engine.launch(&program, launch).unwrap();
-    let Step::Fault(fault) = engine.run(&program, &mut state, &mut Blind, 10_000_000) else {
+    let Step::Fault(fault) = engine.run_unobserved(&program, &mut state, 10_000_000) else {
         panic!("must fault")
     };
     assert!(matches!(fault.cause, vm::Cause::StackOverflow { .. }));
@@ -241,7 +240,7 @@ fn a_barrier_that_not_all_threads_reach_is_a_deadlock() {
         let (launch, _) = launch(&program, mechanism, 32, 8, 1);
         let engine = Engine::<1>;
         let mut state = engine.launch(&program, launch).unwrap();
-        let Step::Hang(hang) = engine.run(&program, &mut state, &mut Blind, 10_000) else {
+        let Step::Hang(hang) = engine.run_unobserved(&program, &mut state, 10_000) else {
             panic!("{mechanism} must hang")
         };
         assert_eq!(hang.kind, HangKind::Deadlock);
@@ -278,7 +277,7 @@ fn a_spin_lock_ends_under_serial_and_hangs_under_ipdom() {
     let (launch, _) = launch(&program, "ipdom", 32, 4, 2);
     let engine = Engine::<1>;
     let mut state = engine.launch(&program, launch).unwrap();
-    let Step::Hang(hang) = engine.run(&program, &mut state, &mut Blind, 10_000_000) else {
+    let Step::Hang(hang) = engine.run_unobserved(&program, &mut state, 10_000_000) else {
         panic!("must hang")
     };
     assert_eq!(hang.kind, HangKind::Repeats);
@@ -291,7 +290,7 @@ fn out_of_bounds_faults_with_the_lanes_and_leaves_memory_alone() {
     launch.params = (out.0 + 64).to_le_bytes().to_vec();
     let engine = Engine::<1>;
     let mut state = engine.launch(&program, launch).unwrap();
-    let Step::Fault(fault) = engine.run(&program, &mut state, &mut Blind, 10_000) else {
+    let Step::Fault(fault) = engine.run_unobserved(&program, &mut state, 10_000) else {
         panic!("must fault")
     };
     assert_eq!(fault.lanes.to_string(), "{16-31}");

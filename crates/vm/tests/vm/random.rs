@@ -8,8 +8,7 @@ use ir::testing::{
 use ir::text::print;
 use ir::{FuncId, Module, VerifiedModule};
 use simt::machine::{Machine, Step};
-use simt::observe::Blind;
-use vm::{Engine, Launch, Program, catalogued, load_variables, prepare};
+use vm::{Compiled, Engine, Launch, Program, State, catalogued, load_variables, prepare};
 
 /// Issues after which a run is taken to hang. Predicated code runs both sides of branches, and
 /// bodies of functions for no lane: a kernel that takes thousands of issues lane by lane may take
@@ -35,6 +34,7 @@ fn words<const N: usize>(
 ) -> Result<Vec<u32>, Step<vm::Cause, N>>
 where
     Start<N>: BuildMechanism<N>,
+    State<N>: Compiled<N>,
 {
     let program = Program::link(module.clone()).expect("random kernels link");
     let kernel = FuncId(module.functions.len() as u32 - 1);
@@ -47,7 +47,7 @@ where
     launch.scope = entry.scope;
     launch.knobs = Knobs { order: shape.order, ..Knobs::default() };
     let mut state = Engine::<N>.launch(&program, launch).expect("it launches");
-    let end = Engine::<N>.run(&program, &mut state, &mut Blind, ISSUES);
+    let end = Engine::<N>.run_unobserved(&program, &mut state, ISSUES);
     if end != Step::Done {
         return Err(end);
     }
@@ -179,7 +179,7 @@ fn exercise(rng: &mut Rng, module: &Module) -> (u32, u32) {
         launch.width = 1 + rng.below(64) as u32;
         launch.limit = 2000;
         let Ok(mut state) = Engine::<1>.launch(&program, launch) else { continue };
-        match Engine::<1>.run(&program, &mut state, &mut Blind, 4000) {
+        match Engine::<1>.run_unobserved(&program, &mut state, 4000) {
             Step::Fault(_) => ends.0 += 1,
             _ => ends.1 += 1,
         }

@@ -2,7 +2,6 @@
 
 use simt::machine::{Machine as _, Step};
 use simt::memory::{MemoryMap, Snapshot};
-use simt::observe::Blind;
 use vm::{
     Claim, Counts, Difference, Engine, Launch, Program, Recheck, State, begin_bare, catalogued,
     recheck,
@@ -47,7 +46,7 @@ fn launched() -> (Program, State<1>, Snapshot, MemoryMap, Counts) {
     let before = memory.snapshot();
     let mut state = fresh.clone();
     std::mem::swap(state.memory_mut(), &mut memory);
-    assert_eq!(Engine::<1>.run(&program, &mut state, &mut Blind, 1000), Step::Done);
+    assert_eq!(Engine::<1>.run_unobserved(&program, &mut state, 1000), Step::Done);
     let stats = *state.stats();
     (program, fresh, before, state.into_memory(), stats)
 }

@@ -5,7 +5,6 @@ use isa::testing::Rng;
 use simt::Pc;
 use simt::inspect::{Effects, FramePlace, Inspect, Register, Upcoming};
 use simt::machine::Step;
-use simt::observe::Blind;
 
 use super::cases::Case;
 use super::log::registers;
@@ -41,7 +40,7 @@ impl Check for Perturb {
             let Ok(next) = machine.upcoming(&case.program, &mut state) else { break };
             let told = effects(case, &state, &next);
             let before = state.clone();
-            let step = machine.step(&case.program, &mut state, &mut Blind);
+            let step = machine.run_unobserved(&case.program, &mut state, 1);
             assert!(matches!(step, Step::Issued), "a kernel that ends");
             let Some(told) = told else { continue };
             asked += 1;
@@ -104,7 +103,7 @@ fn does_not_matter<M: Inspect<1>>(
     }
     // Masks keep no bits of lanes that are not there.
     let value = machine.register(&case.program, &other, at, index);
-    let step = machine.step(&case.program, &mut other, &mut Blind);
+    let step = machine.run_unobserved(&case.program, &mut other, 1);
     let text =
         case.texts.get(&machine.frames(&case.program, before, at).first().map_or(0, |p| p.0));
     let what = format!("{} in {text:?}", register.name);

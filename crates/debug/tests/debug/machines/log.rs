@@ -10,7 +10,7 @@ use ::prf::{PredicateWrites, Prf};
 use simt::inspect::{FramePlace, Inspect, RegisterOwner};
 use simt::machine::Step;
 use simt::memory::{AccessKind, Addr};
-use simt::observe::{Access, Events, GroupId, Issue, Observer};
+use simt::observe::{Access, AnyObserver, Events, GroupId, Issue, Observer};
 use simt::slots::Domain;
 use simt::{LaneMask, Pc};
 
@@ -203,7 +203,12 @@ impl<'c, M: Inspect<1>> Log<'c, M> {
         log.values = registers(case, &state, lanes);
         while there && log.position < until {
             let (before, mut seen) = (state.clone(), Seen::default());
-            let step = machine.step(&case.program, &mut state, &mut seen);
+            let step = machine.run_observed(
+                &case.program,
+                &mut state,
+                &mut AnyObserver::new(&mut seen),
+                1,
+            );
             assert!(matches!(step, Step::Issued), "a kernel that ends");
             there = machine.upcoming(&case.program, &mut state).is_ok();
             log.note(&before, &state, &seen);

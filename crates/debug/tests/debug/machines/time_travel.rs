@@ -7,7 +7,6 @@ use isa::testing::Rng;
 use simt::LaneMask;
 use simt::inspect::Inspect;
 use simt::machine::Step as Stepped;
-use simt::observe::Blind;
 
 use super::cases::Case;
 use super::log::{Key, registers};
@@ -36,7 +35,7 @@ fn plain<M: Inspect<1>>(case: &Case<M>) -> Vec<(u64, u64, HashMap<Key, u128>)> {
         if !there {
             break;
         }
-        let step = case.machine.step(&case.program, &mut state, &mut Blind);
+        let step = case.machine.run_unobserved(&case.program, &mut state, 1);
         assert!(matches!(step, Stepped::Issued), "a kernel that ends");
     }
     out

@@ -5,7 +5,7 @@ use fast::{AccessSink, Detail, ForkedSink, LaunchObserver, StridedAccess, WarpAc
 use simt::machine::{Machine, Step};
 use simt::memory::{MemoryMap, Space};
 use simt::observe::{
-    Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
+    Access, AccessKind, AnyObserver, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
 };
 use simt::slots::LaneSlots;
 use std::any::Any;
@@ -281,7 +281,12 @@ impl Exact {
         let engine = Engine::<1>;
         let mut state = engine.launch(program, launch.clone()).expect("it launches");
         let mut observed = Observed::default();
-        let end = engine.run(program, &mut state, &mut observed, u64::MAX);
+        let end = engine.run_observed(
+            program,
+            &mut state,
+            &mut AnyObserver::new(&mut observed),
+            u64::MAX,
+        );
         let stats = *state.stats();
         Self { end, memory: bytes(&state.into_memory()), stats, observed }
     }

@@ -3,6 +3,7 @@
 use super::observed::{Exact, HashingObserver, Observed, bytes, of_fast};
 use fast::{Declined, Finished};
 use simt::machine::{Machine, Step};
+use simt::observe::AnyObserver;
 use vm::{Engine, Launch, Program, State};
 
 /// Runs a launch with `run` on the fast engine, with or without detail, and its rest on the exact
@@ -26,7 +27,12 @@ pub(crate) fn resumed(
         }
         Err(_) => {
             let (resumed, mut observed) = (state.progress().0 > 0, observer.committed());
-            let end = Engine::<1>.run(program, &mut state, &mut observed, u64::MAX);
+            let end = Engine::<1>.run_observed(
+                program,
+                &mut state,
+                &mut AnyObserver::new(&mut observed),
+                u64::MAX,
+            );
             (end, *state.stats(), bytes(state.memory()), resumed, observed)
         }
     };

@@ -8,7 +8,7 @@ use isa::FileId;
 use jit::Compiled;
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
-use simt::observe::Blind;
+use simt::observe::AnyObserver;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -293,7 +293,12 @@ impl Launchable {
     fn observed(&self) -> Observed {
         let mut observed = Observed::default();
         if let Ok(mut state) = self.begin() {
-            Engine::<1>.run(&self.program, &mut state, &mut observed, u64::MAX);
+            Engine::<1>.run_observed(
+                &self.program,
+                &mut state,
+                &mut AnyObserver::new(&mut observed),
+                u64::MAX,
+            );
         }
         observed
     }
@@ -302,7 +307,7 @@ impl Launchable {
 /// Runs the rest of a launch on the exact engine.
 fn on_exact(program: &Program, mut state: State<1>) -> Ended {
     let end = loop {
-        match Engine::<1>.run(program, &mut state, &mut Blind, 1 << 20) {
+        match Engine::<1>.run_unobserved(program, &mut state, 1 << 20) {
             Step::Issued => {}
             end => break end,
         }

@@ -20,7 +20,6 @@ use isa::testing::Rng;
 use linx::{Conventions, Encoding, Launch, Linx, Options, Program, TileOps};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 use crate::common::BASE;
 
@@ -111,7 +110,7 @@ fn run(text: &str, conventions: Conventions, bytes: &[u8]) -> (Vec<u8>, Vec<u8>)
     let launch = Launch { memory, arguments: vec![BASE], options, ..Launch::default() };
     let machine = Linx::default();
     let mut state = machine.launch(&program, launch).unwrap();
-    match machine.run(&program, &mut state, &mut Blind, 1_000_000) {
+    match machine.run_unobserved(&program, &mut state, 1_000_000) {
         Step::Done => {}
         Step::Fault(fault) => panic!("{}\n{text}", fault.cause),
         end => panic!("{end:?}\n{text}"),

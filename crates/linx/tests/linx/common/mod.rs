@@ -8,7 +8,6 @@ use isa::testing::Rng;
 use linx::{Launch, Linx, Options, Program, State, TileOps, Trap};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::Blind;
 
 /// Where buffer 0 lies; the others follow, [`SPAN`] bytes apart.
 pub(crate) const BASE: u64 = 0x200_0000;
@@ -49,7 +48,7 @@ pub(crate) fn run_with(
     let machine = Linx { tile_ops };
     let launch = Launch { memory, arguments, options, ..Launch::default() };
     let mut state = machine.launch(&program, launch).unwrap();
-    let trap = match machine.run(&program, &mut state, &mut Blind, 1_000_000) {
+    let trap = match machine.run_unobserved(&program, &mut state, 1_000_000) {
         Step::Done => None,
         Step::Fault(fault) => Some(fault.cause),
         other => panic!("{other:?}"),

@@ -6,7 +6,6 @@ use converge::{Entry, Knobs, Policy};
 pub(crate) use graphs::{ends, graph};
 use ir::{FuncId, Module, VerifiedModule};
 use simt::machine::{Machine, Step};
-use simt::observe::Blind;
 use vm::{Counts, Engine, Launch, Program, catalogued, load_variables};
 
 /// Threads of a launch.
@@ -70,7 +69,7 @@ impl<'a> Run<'a> {
         launch.limit = self.limit;
         let engine = Engine::<1>;
         let mut state = engine.launch(&program, launch).unwrap();
-        match engine.run(&program, &mut state, &mut Blind, u64::MAX) {
+        match engine.run_unobserved(&program, &mut state, u64::MAX) {
             Step::Done => {}
             Step::Hang(_) => return None,
             other => panic!("{other:?} {}", text()),

@@ -5,7 +5,6 @@ use ir::testing::Rng;
 use ir::{RegTy, Ty};
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
-use simt::observe::Blind;
 use vm::{Engine, Launch, Program, State, catalogued};
 
 /// Threads, each with its own operand values.
@@ -338,7 +337,7 @@ fn launch(
     launch.width = width;
     launch.variables = vm::load_variables(&program, &mut launch.memory).unwrap();
     let mut state = Engine::<1>.launch(&program, launch).unwrap();
-    let end = Engine::<1>.run(&program, &mut state, &mut Blind, 1_000_000);
+    let end = Engine::<1>.run_unobserved(&program, &mut state, 1_000_000);
     (state, end, [input, out, constants])
 }
 
