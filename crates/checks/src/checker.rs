@@ -101,7 +101,7 @@ impl Checker {
             rendezvous: checks.has(Check::Sync).then(Rendezvous::default),
             mbarriers: checks.has(Check::Sync).then(Mbarriers::default),
             products: checks.has(Check::Race).then(Products::default),
-            init: checks.has(Check::Init).then(Init::new),
+            init: checks.has(Check::Init).then(|| Init::new(checks.has(Check::Strict))),
             screening: Screening::new(checks),
             findings: Findings::new(program, checks),
         }

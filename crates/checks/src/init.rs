@@ -17,11 +17,13 @@ pub(crate) struct Init {
     defined: Option<Box<Definedness>>,
     /// Launches whose undefined values may be in memory, by number.
     launches: FxHashMap<usize, Launch>,
+    /// Whether bytes count that lie as padding does.
+    strict: bool,
 }
 
 impl Init {
-    pub(crate) fn new() -> Self {
-        Self { defined: Some(Box::default()), launches: FxHashMap::default() }
+    pub(crate) fn new(strict: bool) -> Self {
+        Self { defined: Some(Box::default()), launches: FxHashMap::default(), strict }
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -66,11 +68,16 @@ impl Init {
     pub(crate) fn copied_to_host(&self, at: u64, len: u64, what: &str) -> Option<Finding> {
         let defined = self.defined.as_ref()?;
         let (first, origin, count) = defined.memory.first(at, len)?;
-        if let Some(origin) = origin.and_then(|id| defined.origin(id)) {
+        let padding = defined.memory.is_padding(at, len);
+        if padding && !self.strict {
+            return None;
+        }
+        if let Some(origin) = origin.and_then(|id| defined.origin(id)).filter(|_| !padding) {
             return self.of_origin(&origin, &format!("{what} copies it to the host"));
         }
         let message = format!("{what} copies bytes to the host that nobody has written");
-        let mut found = Launch::default().finding(Kind::UninitialisedCopy, message, <_>::default());
+        let kind = if padding { Kind::UninitialisedPadding } else { Kind::UninitialisedCopy };
+        let mut found = Launch::default().finding(kind, message, <_>::default());
         found.launch = None;
         found.causes = vec![format!(
             "{count} of {len} bytes, of which the first is byte {} of the copy, at {first:#x}",

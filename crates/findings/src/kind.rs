@@ -20,7 +20,7 @@ pub enum Check {
     Race,
     /// Volatile accesses that nothing orders, which are no races by the memory model.
     Volatile,
-    /// Races by the memory model that change no result on a device.
+    /// Races by the memory model that change no result on a device, and copies of padding.
     Strict,
     /// Memory that is read before it is written.
     Init,
@@ -336,6 +336,12 @@ kinds! {
         "The host copies bytes of device memory that nobody has written."
         cause "A kernel did not write all of a buffer, or less was to be copied. The bytes read as zero here."
         cure "Copy what was written, or write all of it: `cudaMemset` before the kernel, or a kernel with enough threads."
+    }
+    UninitialisedPadding "uninitialised-padding" Strict Warning EXIT_FOUND {
+        "The host copies bytes that nobody has written, and they lie as padding of a structure does."
+        cause "Kernels store the members of a structure; the bytes between them, which bring the next one to its alignment, are copied with \
+               it. That is no defect as long as nobody reads them; elements of one or two bytes that were left out may lie so, too."
+        cure "Nothing, if it is padding: `all` leaves this check out. Elements: a kernel with enough threads, or `cudaMemset` before it."
     }
     DivergentBarrier "divergent-barrier" Sync Error EXIT_FOUND {
         "Some threads of a warp execute a barrier of the block, and others go on without it."

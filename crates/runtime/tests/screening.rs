@@ -359,10 +359,10 @@ fn blocks_meet_in_words_as_the_rules_say() {
     ];
     for (acts, fine) in cases {
         let text = kernel(acts, 1);
-        let all = run(&text, "race", EXACT, (2, 64));
+        let all = run(&text, "race,strict", EXACT, (2, 64));
         assert_eq!(all.0.is_empty(), fine, "{acts:?}: {:?}", all.0);
         for runner in SCREENED {
-            let one = run(&text, "race", runner, (2, 64));
+            let one = run(&text, "race,strict", runner, (2, 64));
             assert_eq!((one.0, one.2), (all.0.clone(), fine), "{runner:?}, {acts:?}");
         }
     }

@@ -219,6 +219,15 @@ const KERNELS: &str = "
         st.param.b64 [at], %p;
         call.uni free, (at); }
       ret;
+    }
+    .visible .entry members(.param .u64 at) {
+      .reg .b32 %i; .reg .b16 %s; .reg .b64 %a, %o;
+      ld.param.u64 %a, [at];
+      mov.u32 %i, %tid.x; mul.wide.u32 %o, %i, 8; add.u64 %a, %a, %o;
+      cvt.u16.u32 %s, %i;
+      st.global.u16 [%a], %s;
+      st.global.u32 [%a+4], %i;
+      ret;
     }";
 
 fn kernels(name: &str) -> PathBuf {
@@ -278,6 +287,17 @@ fn memory_that_was_allocated_and_not_written_is_followed() {
         ],
     );
     found("alloc:a:256 fill:a:256 launch:add:1:32:a out:a:256 free:a", &[], &[]);
+}
+
+#[test]
+fn padding_of_structures_is_copied_in_silence() {
+    let copied = "alloc:a:256 launch:members:1:32:a out:a:256";
+    check("padding", "init", copied, &[], &[]);
+    let parts = ["64 of 256 bytes, of which the first is byte 2 of the copy"];
+    check("padding", "init,strict", copied, &["uninitialised-padding"], &parts);
+    let half = "alloc:a:256 launch:members:1:16:a out:a:256";
+    let parts = ["160 of 256 bytes"];
+    check("padding", "init", half, &["uninitialised-copy"], &parts);
 }
 
 #[test]

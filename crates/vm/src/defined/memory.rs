@@ -335,6 +335,39 @@ impl UndefinedMemory {
         first.map(|(at, origin)| (at, origin, count))
     }
 
+    /// Returns whether the undefined bytes of a range lie as padding of structures does: each run
+    /// of them is behind a defined byte of the range, shorter than an alignment of at most eight
+    /// bytes, and ends at the first address with that alignment.
+    #[must_use]
+    pub fn is_padding(&self, at: u64, len: u64) -> bool {
+        let end = at.saturating_add(len);
+        let mut from = at;
+        while from < end {
+            let page_end = end.min((from / PAGE + 1) * PAGE);
+            if self.is_defined(from, page_end - from) {
+                from = page_end;
+                continue;
+            }
+            let mut bits = [0; 64];
+            let size = (page_end - from).min(64);
+            self.read(from, &mut bits[..size as usize]);
+            let Some(first) = bits[..size as usize].iter().position(|&bits| bits != 0) else {
+                from += size;
+                continue;
+            };
+            let start = from + first as u64;
+            let mut run = [0; 8];
+            self.read(start, &mut run);
+            let whole = run.iter().position(|&bits| bits == 0).unwrap_or(8) as u64;
+            let stop = (start + whole).min(end);
+            if start == at || !lies_as_padding(start, stop) {
+                return false;
+            }
+            from = stop;
+        }
+        true
+    }
+
     /// Returns the origins of all undefined values that were stored.
     pub(crate) fn origins(&self) -> FxHashSet<OriginId> {
         let stored = self.pages.values().flat_map(|page| {
@@ -346,5 +379,40 @@ impl UndefinedMemory {
             origins.filter(move |(granule, _)| is_undefined(**granule)).map(|(_, &origin)| origin)
         });
         stored.filter(|&origin| origin != OriginId::UNWRITTEN).collect()
+    }
+}
+
+/// Whether bytes fill the distance to the next address with an alignment.
+fn lies_as_padding(start: u64, stop: u64) -> bool {
+    [2, 4, 8].iter().any(|align| stop - start < *align && start.next_multiple_of(*align) == stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the bytes of a range that are not in `written` are padding.
+    fn padding(written: &[Range<u64>], range: Range<u64>) -> bool {
+        let mut memory = UndefinedMemory::default();
+        memory.allocate(0x1000, 0x3000);
+        for bytes in written {
+            memory.define(0x1000 + bytes.start, bytes.end - bytes.start);
+        }
+        memory.is_padding(0x1000 + range.start, range.end - range.start)
+    }
+
+    #[test]
+    fn padding_fills_the_distance_to_an_alignment() {
+        assert!(padding(&[0..2, 4..8], 0..8), "struct { short; int; }");
+        assert!(padding(&[0..1, 8..16, 16..17, 24..32], 0..32), "struct { char; long; }[2]");
+        assert!(padding(&[0..8, 8..9], 0..16), "struct { long; char; }");
+        assert!(padding(&[0..8], 0..8), "nothing is undefined");
+        assert!(!padding(&[0..2, 4..8], 2..8), "the first byte is undefined");
+        assert!(!padding(&[0..4], 0..12), "an element and more");
+        assert!(!padding(&[0..4, 8..12], 0..12), "an element");
+        assert!(!padding(&[0..3, 6..8], 0..8), "ends before an alignment");
+        assert!(!padding(&[0..0x2004], 0..0x3000), "a range without pages");
+        let elements: Vec<Range<u64>> = (0..0x800).map(|i| 4 * i..4 * i + 2).collect();
+        assert!(padding(&elements, 0..0x2000), "struct { short; }, which are aligned to 4");
     }
 }
