@@ -406,12 +406,12 @@ mod tests {
         assert!(padding(&[0..2, 4..8], 0..8), "a short and an int");
         assert!(padding(&[0..1, 8..16, 16..17, 24..32], 0..32), "a char and a long, twice");
         assert!(padding(&[0..8, 8..9], 0..16), "a long and a char");
-        assert!(padding(&[0..8], 0..8), "nothing is undefined");
+        assert!(padding(&[0..4, 4..8], 0..8), "nothing is undefined");
         assert!(!padding(&[0..2, 4..8], 2..8), "the first byte is undefined");
-        assert!(!padding(&[0..4], 0..12), "an element and more");
+        assert!(!padding(&[0..2, 2..4], 0..12), "an element and more");
         assert!(!padding(&[0..4, 8..12], 0..12), "an element");
         assert!(!padding(&[0..3, 6..8], 0..8), "ends before an alignment");
-        assert!(!padding(&[0..0x2004], 0..0x3000), "a range without pages");
+        assert!(!padding(&[0..0x1000, 0x1000..0x2004], 0..0x3000), "a range without pages");
         let elements: Vec<Range<u64>> = (0..0x800).map(|i| 4 * i..4 * i + 2).collect();
         assert!(padding(&elements, 0..0x2000), "shorts aligned to 4");
     }
