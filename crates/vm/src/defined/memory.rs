@@ -337,7 +337,7 @@ impl UndefinedMemory {
 
     /// Returns whether the undefined bytes of a range lie as padding of structures does: each run
     /// of them is behind a defined byte of the range, shorter than an alignment of at most eight
-    /// bytes, and ends at the first address with that alignment.
+    /// bytes, not four bytes long, and ends at the first address with that alignment.
     #[must_use]
     pub fn is_padding(&self, at: u64, len: u64) -> bool {
         let end = at.saturating_add(len);
@@ -382,9 +382,11 @@ impl UndefinedMemory {
     }
 }
 
-/// Whether bytes fill the distance to the next address with an alignment.
+/// Whether bytes fill the distance to the next address with an alignment. Four bytes are rather an
+/// element that was left out.
 fn lies_as_padding(start: u64, stop: u64) -> bool {
-    [2, 4, 8].iter().any(|align| stop - start < *align && start.next_multiple_of(*align) == stop)
+    let fills = |align: u64| stop - start < align && start.next_multiple_of(align) == stop;
+    stop - start != 4 && [2, 4, 8].into_iter().any(fills)
 }
 
 #[cfg(test)]
