@@ -267,6 +267,9 @@ driver! {
     cuDeviceGetDefaultMemPool(out: Ptr, device: i32);
     cuDeviceGetMemPool(out: Ptr, device: i32);
     cuDeviceSetMemPool(device: i32, pool: u64);
+    cuMemGetDefaultMemPool(out: Ptr, location: Ptr, kind: i32);
+    cuMemGetMemPool(out: Ptr, location: Ptr, kind: i32);
+    cuMemSetMemPool(location: Ptr, kind: i32, pool: u64);
     cuMemPoolCreate(out: Ptr, properties: Ptr);
     cuMemPoolDestroy(pool: u64);
     cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr);

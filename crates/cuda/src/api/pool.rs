@@ -2,8 +2,8 @@
 
 use cuda_abi::host::{Ptr, get, put_i32, put_u64};
 use cuda_abi::{
-    CUmemAccess_flags, CUmemAllocationType, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps,
-    Outcome, Status,
+    CUmemAccess_flags, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute,
+    CUmemPoolProps, Outcome, Status,
 };
 
 use super::memory::{alloc_in, free, kept};
@@ -42,6 +42,33 @@ pub(crate) fn set_current(d: &mut Driver, device: i32, pool: u64) -> Outcome {
     }
     d.pools.of_device.insert(device, (default, pool));
     Ok(())
+}
+
+/// Returns the device of a location that has pools; other places and managed memory have none here.
+fn device_at(d: &mut Driver, location: Ptr, kind: i32) -> Outcome<i32> {
+    let at = get::<CUmemLocation>(location)?;
+    if kind != CUmemAllocationType::PINNED as i32 {
+        return Err(d.unsupported("pools of managed memory"));
+    }
+    if at.r#type != CUmemLocationType::DEVICE as i32 {
+        return Err(d.unsupported("pools of the host's memory"));
+    }
+    Ok(at.id)
+}
+
+pub(crate) fn default_at(d: &mut Driver, out: Ptr, location: Ptr, kind: i32) -> Outcome {
+    let device = device_at(d, location, kind)?;
+    default_of(d, out, device)
+}
+
+pub(crate) fn current_at(d: &mut Driver, out: Ptr, location: Ptr, kind: i32) -> Outcome {
+    let device = device_at(d, location, kind)?;
+    current_of(d, out, device)
+}
+
+pub(crate) fn set_current_at(d: &mut Driver, location: Ptr, kind: i32, pool: u64) -> Outcome {
+    let device = device_at(d, location, kind)?;
+    set_current(d, device, pool)
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, properties: Ptr) -> Outcome {

@@ -78,6 +78,12 @@ exports! {
     cuDeviceGetDefaultMemPool(out: Ptr, device: i32) => |d| pool::default_of(d, out, device);
     cuDeviceGetMemPool(out: Ptr, device: i32) => |d| pool::current_of(d, out, device);
     cuDeviceSetMemPool(device: i32, pool: u64) => |d| pool::set_current(d, device, pool);
+    cuMemGetDefaultMemPool(out: Ptr, location: Ptr, kind: i32)
+        => |d| pool::default_at(d, out, location, kind);
+    cuMemGetMemPool(out: Ptr, location: Ptr, kind: i32)
+        => |d| pool::current_at(d, out, location, kind);
+    cuMemSetMemPool(location: Ptr, kind: i32, pool: u64)
+        => |d| pool::set_current_at(d, location, kind, pool);
     cuMemPoolCreate(out: Ptr, properties: Ptr) => |d| pool::create(d, out, properties);
     cuMemPoolDestroy(pool: u64) => |d| pool::destroy(d, pool);
     cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr)

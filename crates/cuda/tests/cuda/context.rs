@@ -10,9 +10,10 @@ use cuda::exports::copies::*;
 use cuda::exports::free::*;
 use cuda::exports::general::*;
 use cuda::exports::memory::*;
+use cuda_abi::{Abi, CUmemLocation, CUmemPoolProps};
 
 use crate::common::memory::alloc;
-use crate::common::{at, is, ok};
+use crate::common::{at, is, ok, written};
 
 const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
@@ -122,6 +123,33 @@ fn large_allocations_begin_with_large_pages() {
         ok(cuMemFree_v2(managed));
     }
     assert_eq!(alloc((2 << 20) - 1) % 256, 0);
+    ok(cuCtxDestroy_v2(ctx));
+}
+
+#[test]
+fn pools_of_places_are_those_of_devices() {
+    let _alone = alone();
+    let ctx = context();
+    let pool_at = |kind: i32, place: CUmemLocation| {
+        let (mut place, mut pool) = (place, 0_u64);
+        (cuMemGetDefaultMemPool(at(&mut pool), at(&mut place), kind), std::hint::black_box(pool))
+    };
+    let device = CUmemLocation { r#type: 1, id: 0 };
+    let default = written(|out| cuDeviceGetDefaultMemPool(out, 0));
+    assert_eq!(pool_at(1, device), (Status::SUCCESS.0, default));
+    assert_eq!(pool_at(1, CUmemLocation { r#type: 1, id: 99 }).0, Status::INVALID_DEVICE.0);
+    assert_eq!(pool_at(1, CUmemLocation { r#type: 2, id: 0 }).0, Status::NOT_SUPPORTED.0);
+    assert_eq!(pool_at(2, device).0, Status::NOT_SUPPORTED.0);
+    let mut properties = CUmemPoolProps { allocType: 1, location: device, ..Abi::zeroed() };
+    let own = written(|out| cuMemPoolCreate(out, at(&mut properties)));
+    let mut place = device;
+    ok(cuMemSetMemPool(at(&mut place), 1, own));
+    assert_eq!(written(|out| cuMemGetMemPool(out, at(&mut place), 1)), own);
+    assert_eq!(written(|out| cuDeviceGetMemPool(out, 0)), own);
+    ok(cuMemSetMemPool(at(&mut place), 1, default));
+    ok(cuMemPoolDestroy(own));
+    is(cuMemGetMemPool(0, at(&mut place), 1), Status::INVALID_VALUE);
+    is(cuMemGetMemPool(64, 0, 1), Status::INVALID_VALUE);
     ok(cuCtxDestroy_v2(ctx));
 }
 

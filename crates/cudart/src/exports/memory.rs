@@ -110,6 +110,12 @@ exports! {
         => cuDeviceGetDefaultMemPool(out, known_device(device)?);
     cudaDeviceGetMemPool(out: Ptr, device: i32) => cuDeviceGetMemPool(out, known_device(device)?);
     cudaDeviceSetMemPool(device: i32, pool: u64) => cuDeviceSetMemPool(known_device(device)?, pool);
+    cudaMemGetDefaultMemPool(out: Ptr, location: Ptr, kind: i32)
+        => { context()?; cuMemGetDefaultMemPool(out, location, kind) };
+    cudaMemGetMemPool(out: Ptr, location: Ptr, kind: i32)
+        => { context()?; cuMemGetMemPool(out, location, kind) };
+    cudaMemSetMemPool(location: Ptr, kind: i32, pool: u64)
+        => { context()?; cuMemSetMemPool(location, kind, pool) };
     cudaMemPoolCreate(out: Ptr, properties: Ptr)
         => { context()?; cuMemPoolCreate(out, properties) };
     cudaMemPoolDestroy(pool: u64) => { context()?; cuMemPoolDestroy(pool) };

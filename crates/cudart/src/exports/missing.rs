@@ -49,12 +49,12 @@ cuda_abi::missing_exports! {
     cudaLibraryGetManaged cudaLibraryGetUnifiedFunction cudaLogsCurrent cudaLogsDumpToFile
     cudaLogsDumpToMemory cudaLogsRegisterCallback cudaLogsUnregisterCallback cudaMemAdvise_v2
     cudaMemDiscardAndPrefetchBatchAsync cudaMemDiscardAndPrefetchBatchAsync_ptsz
-    cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz cudaMemGetDefaultMemPool
-    cudaMemGetLocationInfo cudaMemGetMemPool cudaMemPoolExportPointer
+    cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz
+    cudaMemGetLocationInfo cudaMemPoolExportPointer
     cudaMemPoolExportToShareableHandle cudaMemPoolImportFromShareableHandle
     cudaMemPoolImportPointer cudaMemPrefetchAsync_v2 cudaMemPrefetchAsync_v2_ptsz
     cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz cudaMemRangeGetAttributes
-    cudaMemSetMemPool cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DPeer
+    cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DPeer
     cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz cudaMemcpy3DPeer_ptds
     cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz
     cudaMipmappedArrayGetSparseProperties cudaSetDoubleForDevice cudaSetDoubleForHost
