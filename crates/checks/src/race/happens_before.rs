@@ -92,6 +92,11 @@ impl ThreadClock {
             }
             if acquires {
                 self.acquire(&published.all);
+                continue;
+            }
+            let overwrites = published.all.overwrites();
+            if !self.known.includes(&overwrites) {
+                self.acquire(&overwrites);
             }
         }
         if acquires {

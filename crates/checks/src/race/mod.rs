@@ -13,8 +13,8 @@
 //!   read-modify-writes, within the scopes.
 //!
 //! Two kinds of races by the rule change no result on a device, and are found on request alone:
-//! silent stores, which write what is there, with reads; and writes that follow reads by the order
-//! of relaxed accesses alone. The reads of a block that has passed a barrier have their values, and
+//! silent stores, which write what is there, with reads; and stores that follow reads, or writes
+//! that a fence has put before, by the order of relaxed accesses alone. The reads of a block that has passed a barrier have their values, and
 //! no write that follows a strong read of what the block has written behind the barrier can change
 //! them: threads write after they know that they may ("No-Thin-Air" of the PTX ISA forbids that
 //! values come from writes that depend on them). Code that compacts arrays in place relies on it.
@@ -81,7 +81,7 @@ pub enum Hazard {
     /// Nothing orders them.
     #[default]
     Unordered,
-    /// A thread writes what another one has read, and relaxed accesses alone are between.
+    /// A thread writes what another one has accessed, and relaxed accesses alone are between.
     RelaxedOrder,
     /// A thread reads what another one writes, and that is what was there.
     SilentStore,
@@ -356,7 +356,11 @@ impl Races {
         }
         for (granule, old, now) in races {
             let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
-            let relaxed = !old.kind.writes() && known.covers_relaxed_read(old.thread, old.epoch);
+            let relaxed = match old.kind {
+                AccessKind::Load => known.covers_relaxed_read(old.thread, old.epoch),
+                _ if now.kind != AccessKind::Store => false,
+                _ => known.covers_overwritten(old.thread, old.epoch),
+            };
             let silent = old.is_silent_to(&now).then_some(Hazard::SilentStore);
             let lacking = if relaxed { Some(Hazard::RelaxedOrder) } else { silent };
             self.report(access.space, at.max(address), (old, now, lacking));

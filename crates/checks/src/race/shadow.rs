@@ -162,14 +162,22 @@ impl Dropped {
 }
 
 /// Returns whether an access happens before another one of a thread or operation that knows this;
-/// with `relaxed`, the order of relaxed accesses counts where a write follows a read.
+/// with `relaxed`, the order of relaxed accesses counts where a store follows.
 fn happens_before(old: &Entry, now: &Entry, known: &VectorClock, relaxed: bool) -> bool {
     // What threads have written is visible to asynchronous operations behind a proxy fence alone.
     let fenced = now.proxy && !old.proxy && now.kind == AccessKind::Load;
     match old.kind.writes() {
         true if fenced => known.covers_fenced(old.thread, old.epoch),
-        true => known.covers(old.thread, old.epoch),
+        true => writes_before(now, known, relaxed)(old.thread, old.epoch),
         false => reads_before(known, relaxed)(old.thread, old.epoch),
+    }
+}
+
+/// Says which writes are before an access.
+fn writes_before(now: &Entry, known: &VectorClock, relaxed: bool) -> impl Fn(Thread, u32) -> bool {
+    let overwrites = relaxed && now.kind == AccessKind::Store;
+    move |thread, epoch| {
+        known.covers(thread, epoch) || overwrites && known.covers_overwritten(thread, epoch)
     }
 }
 
@@ -309,7 +317,8 @@ impl Shadow {
         };
         writes.kept.iter().filter(|old| meets(old)).for_each(&mut race);
         let (written, read) = (&writes.dropped, &reads.dropped);
-        let mut is_harmless = self.lossy || written.is_harmless(&now, |t, e| known.covers(t, e));
+        let mut is_harmless =
+            self.lossy || written.is_harmless(&now, writes_before(&now, known, relaxed));
         if now.kind.writes() {
             reads.kept.iter().filter(|old| meets(old)).for_each(&mut race);
             is_harmless &= self.lossy || read.is_harmless(&now, reads_before(known, relaxed));

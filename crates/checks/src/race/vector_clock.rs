@@ -23,6 +23,10 @@ const READS: u64 = 1 << 60;
 /// of relaxed accesses alone.
 const RELAXED: u64 = 1 << 59;
 
+/// Set in the number of a block in clocks: its epochs whose writes a fence has put before, and
+/// relaxed accesses behind it alone.
+const OVERWRITES: u64 = 1 << 58;
+
 /// A vector clock: for each thread, the last epoch whose accesses happen before. It has one vector
 /// for each known block; clocks with equal vectors may share them.
 #[derive(Clone, Debug, Default)]
@@ -56,10 +60,25 @@ impl VectorClock {
         self.covers(Thread { cta: thread.cta | RELAXED, ..thread }, epoch)
     }
 
+    /// Returns whether a fence and relaxed accesses behind it keep a write of a thread in an epoch
+    /// before later writes.
+    pub(super) fn covers_overwritten(&self, thread: Thread, epoch: u32) -> bool {
+        self.covers(Thread { cta: thread.cta | OVERWRITES, ..thread }, epoch)
+    }
+
+    /// Returns what a relaxed read of a published clock gives to later writes.
+    pub(super) fn overwrites(&self) -> Self {
+        let mut overwrites = Self::default();
+        for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS | RELAXED) == 0) {
+            overwrites.join(&Self([(cta | OVERWRITES, Arc::clone(all))].into()));
+        }
+        overwrites
+    }
+
     /// Returns what a relaxed access hands on: the reads that are complete before it.
     pub(super) fn relaxed(&self) -> Self {
         let mut relaxed = Self::default();
-        for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & FENCED == 0) {
+        for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & (FENCED | OVERWRITES) == 0) {
             relaxed.join(&Self([(cta & !READS | RELAXED, Arc::clone(all))].into()));
         }
         relaxed
@@ -80,7 +99,8 @@ impl VectorClock {
 
     /// Applies a proxy fence to all that happens before, and to a thread up to an epoch.
     pub(super) fn fence_proxies(&mut self, thread: Thread, epoch: u32) {
-        let plain = self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS | RELAXED) == 0);
+        let plain =
+            self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS | RELAXED | OVERWRITES) == 0);
         let fenced = Self(plain.map(|(cta, all)| (cta | FENCED, Arc::clone(all))).collect());
         self.join(&fenced);
         self.advance(Thread { cta: thread.cta | FENCED, ..thread }, epoch);
