@@ -79,6 +79,11 @@ impl ThreadClock {
             // A fence of the block leaves what only a wider fence may take.
             self.has_read = !self.read_wide.is_empty();
         }
+        if beyond_cta(scope) {
+            let epoch = self.epoch();
+            self.relaxed = None;
+            Arc::make_mut(&mut self.known).complete_writes(thread, epoch);
+        }
         self.fenced = Some((self.release(thread), scope));
     }
 

@@ -75,11 +75,20 @@ impl VectorClock {
         overwrites
     }
 
-    /// Returns what a relaxed access hands on: the reads that are complete before it.
+    /// Applies a fence to the writes that happen before, and to those of a thread up to an epoch.
+    pub(super) fn complete_writes(&mut self, thread: Thread, epoch: u32) {
+        let overwrites = self.overwrites();
+        self.join(&overwrites);
+        self.advance(Thread { cta: thread.cta | OVERWRITES, ..thread }, epoch);
+    }
+
+    /// Returns what a relaxed access hands on: the reads that are complete before it, and the
+    /// writes that a fence has put before.
     pub(super) fn relaxed(&self) -> Self {
         let mut relaxed = Self::default();
-        for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & (FENCED | OVERWRITES) == 0) {
-            relaxed.join(&Self([(cta & !READS | RELAXED, Arc::clone(all))].into()));
+        for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & FENCED == 0) {
+            let to = if cta & OVERWRITES != 0 { *cta } else { cta & !READS | RELAXED };
+            relaxed.join(&Self([(to, Arc::clone(all))].into()));
         }
         relaxed
     }
