@@ -14,10 +14,11 @@
 //!
 //! Two kinds of races by the rule change no result on a device, and are found on request alone:
 //! silent stores, which write what is there, with reads; and stores that follow reads, or writes
-//! that a fence has put before, by the order of relaxed accesses alone. The reads of a block that has passed a barrier have their values, and
-//! no write that follows a strong read of what the block has written behind the barrier can change
-//! them: threads write after they know that they may ("No-Thin-Air" of the PTX ISA forbids that
-//! values come from writes that depend on them). Code that compacts arrays in place relies on it.
+//! that a fence has put before, by the order of relaxed accesses alone. The reads of a block that
+//! has passed a barrier have their values, and no write that follows a strong read of what the
+//! block has written behind the barrier can change them: threads write after they know that they
+//! may ("No-Thin-Air" of the PTX ISA forbids that values come from writes that depend on them).
+//! Code that compacts arrays in place relies on it.
 //!
 //! Asynchronous operations take part in the same order: see `asynchronous`.
 //!
