@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The examples of Thrust and CUB under all checks, with a table: examples.sh [NAME ...]
+#   CCCL=FOLDER is a checkout of github.com/NVIDIA/cccl (else one of the commit below is made); it is compiled with its own headers.
+# LIMIT (120) is the most seconds of a run; CHECK (all) the checks; TABLE (examples.tsv below target/clients/cccl) receives a line for each
+# example: name, outcome, findings. Outcomes: silent (exit code 0, no finding), found, failed, time (over the limit), not built.
+source "$(dirname "$0")/../common.sh"
+build
+toolkit cccl nvidia-curand
+sources=${CCCL:-$environment/checkout}
+checkout "$sources" NVIDIA/cccl 571f2fc3bc53cd710e306ad43d58995c1fe4219f
+table=${TABLE:-$environment/examples.tsv} programs=$environment/programs
+mkdir -p "$programs"
+
+compile() {
+  nvcc -std=c++17 -O2 -lineinfo --extended-lambda -arch=compute_80 -code=compute_80 -cudart shared -I"$toolkit/include" -I"$sources/thrust" -I"$sources/cub" \
+    -I"$sources/libcudacxx/include" -I"$sources/thrust/examples" -L"$toolkit/lib" -o "$2" "$1"
+}
+
+example() {
+  local source=$1 name program code outcome findings
+  name=${source#"$sources"/} name=${name%.cu}
+  program=$programs/${name//\//-}
+  if [ ! -x "$program" ] && ! compile "$source" "$program" > "$program.log" 2>&1; then
+    printf '%s\tnot built\t%s\n' "$name" "$(grep -m 1 -oE 'error.*' "$program.log" | cut -c1-120)"
+    return
+  fi
+  timeout -s INT "${LIMIT:-120}" "$built/simtlab" exec --libraries "$built" --check="${CHECK:-all}" -- "$program" \
+    > "$program.out" 2> "$program.err" < /dev/null
+  code=$?
+  findings=$(sed -n 's/^checks: \([0-9]\)/\1/p' "$program.err")
+  case $code in
+    0) outcome=silent ;;
+    6) outcome=found ;;
+    124 | 130) outcome=time ;;
+    *) outcome="failed ($code)" ;;
+  esac
+  printf '%s\t%s\t%s\n' "$name" "$outcome" "$findings"
+}
+
+set +e
+: > "$table"
+find "$sources"/{thrust,cub}/examples -name '*.cu' | sort | while read -r source; do
+  if [ $# -gt 0 ] && ! printf '%s\n' "$@" | grep -qx "$(basename "$source" .cu)"; then
+    continue
+  fi
+  example "$source" | tee -a "$table"
+done
+cut -f 2 "$table" | sort | uniq -c
