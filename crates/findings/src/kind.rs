@@ -243,8 +243,9 @@ kinds! {
     }
     UnfencedOverwrite "unfenced-overwrite" Strict Warning EXIT_FOUND {
         "A thread writes what another one has accessed before, and only relaxed accesses order them."
-        cause "The first has passed a barrier after its read, or a fence after its write, and told the second by a relaxed store, atomic or volatile access that it may \
-               write. No read can see that write on a device, and the write stays, but by the memory model it is a race: relaxed accesses order no others. \
+        cause "The first has passed a barrier after its read, or a fence after its write, and told the second by a relaxed store, \
+               atomic or volatile access that it may write. No read can see that write on a device, and the write stays, but by the \
+               memory model it is a race: relaxed accesses order no others. \
                `all` leaves this check out, for code that compacts arrays in place works so."
         cure "Put `__threadfence()` before the store and behind the load that sees it, or make them release and acquire."
         examples "checks/unfenced-overwrite.ptx" "checks/unfenced-overwrite-mended.ptx"

@@ -1,5 +1,5 @@
 //! Transfer of vector clocks between threads, at barriers, through releases and acquires, and, for
-//! reads alone, through relaxed accesses.
+//! what later stores may overwrite, through relaxed accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,13 +52,6 @@ impl ThreadClock {
         Arc::make_mut(&mut self.known).join(published);
     }
 
-    /// Returns the reads that are complete whatever the thread does next: those that a barrier or a
-    /// release has put before.
-    fn complete_reads(&mut self) -> Arc<VectorClock> {
-        let relaxed = self.relaxed.get_or_insert_with(|| Arc::new(self.known.relaxed()));
-        Arc::clone(relaxed)
-    }
-
     /// Applies a fence between the proxies of threads and of asynchronous operations.
     pub(super) fn fence_proxies(&mut self, thread: Thread) {
         let epoch = self.epoch();
@@ -92,16 +85,11 @@ impl ThreadClock {
         let by_cta = at.by_cta.get(&thread.cta);
         let wide = at.wide.as_ref().filter(|_| beyond_cta(scope));
         for published in by_cta.into_iter().chain(wide) {
-            if !self.known.includes(&published.reads) {
-                self.acquire(&published.reads);
+            if !self.known.includes(&published.relaxed) {
+                self.acquire(&published.relaxed);
             }
             if acquires {
                 self.acquire(&published.all);
-                continue;
-            }
-            let overwrites = published.all.overwrites();
-            if !self.known.includes(&overwrites) {
-                self.acquire(&overwrites);
             }
         }
         if acquires {
@@ -117,9 +105,14 @@ impl ThreadClock {
         }
     }
 
-    /// Returns the reads that are before a strong write without a fence, if there are any.
-    pub(super) fn publish_reads(&mut self) -> Option<Arc<VectorClock>> {
-        (!self.known.is_empty()).then(|| self.complete_reads())
+    /// Returns what every strong write publishes: the reads and writes that are complete whatever
+    /// the thread does next. Returns `None` if there are none.
+    pub(super) fn publish_relaxed(&mut self) -> Option<Arc<VectorClock>> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let relaxed = self.relaxed.get_or_insert_with(|| Arc::new(self.known.relaxed()));
+        Some(Arc::clone(relaxed))
     }
 
     /// Returns the clock that a strong write publishes, and its scope: that of its own release,
@@ -144,8 +137,8 @@ impl ThreadClock {
 struct Published {
     /// What happens before the acquires that read there.
     all: VectorClock,
-    /// The reads that are before whatever follows a strong read there.
-    reads: VectorClock,
+    /// What stores that follow a strong read there may overwrite.
+    relaxed: VectorClock,
 }
 
 /// Clocks published at an address: to threads of each block, and to all.
@@ -157,11 +150,15 @@ pub(super) struct Location {
 
 impl Location {
     pub(super) fn publish(&mut self, cta: u64, scope: Scope, published: &VectorClock) {
-        self.each(cta, scope, |at| at.all.join(published));
+        let overwrites = published.overwrites();
+        self.each(cta, scope, |at| {
+            at.all.join(published);
+            at.relaxed.join(&overwrites);
+        });
     }
 
-    pub(super) fn publish_reads(&mut self, cta: u64, scope: Scope, reads: &VectorClock) {
-        self.each(cta, scope, |at| at.reads.join(reads));
+    pub(super) fn publish_relaxed(&mut self, cta: u64, scope: Scope, relaxed: &VectorClock) {
+        self.each(cta, scope, |at| at.relaxed.join(relaxed));
     }
 
     fn each(&mut self, cta: u64, scope: Scope, mut publish: impl FnMut(&mut Published)) {

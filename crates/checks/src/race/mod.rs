@@ -54,7 +54,7 @@ pub use vector_clock::Thread;
 const MAX_PAIRS: usize = 32;
 /// Lanes of the architectural warp.
 const WARP: u32 = 32;
-/// Most addresses with a release that are followed.
+/// Most addresses of strong writes that are followed.
 const MAX_LOCATIONS: usize = 1 << 18;
 
 /// One of two accesses that race.
@@ -142,8 +142,8 @@ pub struct Race {
 pub struct Strictness {
     /// Volatile accesses that nothing orders, which are no races by the memory model.
     pub volatiles: bool,
-    /// Races that change no result on a device: writes that relaxed accesses keep behind reads, and
-    /// silent stores.
+    /// Races that change no result on a device: stores that relaxed accesses keep behind other
+    /// accesses, and silent stores.
     pub harmless: bool,
 }
 
@@ -377,8 +377,8 @@ impl Races {
     }
 
     /// Applies release and acquire at an address. A strong write publishes the clock of a
-    /// preceding fence or of its own release, and the reads that a barrier has put before; a weak
-    /// write ends what was published there.
+    /// preceding fence or of its own release, and what is complete without one; a weak write
+    /// ends what was published there.
     fn apply_order(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
         if !strong {
@@ -400,8 +400,8 @@ impl Races {
             self.locations.remove(&key);
         }
         let published = clock.publish(thread, access.scope, releases);
-        let reads = clock.publish_reads();
-        if published.is_none() && reads.is_none() {
+        let relaxed = clock.publish_relaxed();
+        if published.is_none() && relaxed.is_none() {
             return;
         }
         if self.locations.len() >= MAX_LOCATIONS && !self.locations.contains_key(&key) {
@@ -413,8 +413,8 @@ impl Races {
         if let Some((published, scope)) = published {
             location.publish(thread.cta, scope, &published);
         }
-        if let Some(reads) = reads {
-            location.publish_reads(thread.cta, access.scope, &reads);
+        if let Some(relaxed) = relaxed {
+            location.publish_relaxed(thread.cta, access.scope, &relaxed);
         }
     }
 

@@ -66,7 +66,7 @@ impl VectorClock {
         self.covers(Thread { cta: thread.cta | OVERWRITES, ..thread }, epoch)
     }
 
-    /// Returns what a relaxed read of a published clock gives to later writes.
+    /// Returns what stores behind a relaxed read of a published clock may overwrite.
     pub(super) fn overwrites(&self) -> Self {
         let mut overwrites = Self::default();
         for (cta, all) in self.0.iter().filter(|(cta, _)| *cta & (FENCED | READS | RELAXED) == 0) {
