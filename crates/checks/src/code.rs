@@ -203,14 +203,7 @@ fn role(op: Option<Op>, text: &str) -> Role {
     match op {
         None | Some(Op::Call | Op::CallInd) => Role::Control,
         Some(Op::MbarInit | Op::MbarInval) => Role::MbarrierInit,
-        Some(
-            Op::MbarArrive
-            | Op::MbarExpect
-            | Op::MbarComplete
-            | Op::MbarLayout
-            | Op::MbarTest
-            | Op::MbarTry,
-        ) => Role::Mbarrier,
+        Some(op) if op.is_mbarrier() => Role::Mbarrier,
         Some(Op::CpAsync) => Role::Copy,
         Some(op) if op.info().class == Class::Collective => Role::Collective,
         Some(Op::Bar) if text.contains("bar.") || text.contains(".aligned") => Role::AlignedBarrier,

@@ -680,22 +680,15 @@ fn is_wait_for_copies(op: Op) -> bool {
 /// Whether an operation is on barriers in shared memory, on products of warp groups, or a bulk
 /// copy.
 fn is_asynchronous(op: Op) -> bool {
-    matches!(
-        op,
-        Op::MbarInit
-            | Op::MbarInval
-            | Op::MbarArrive
-            | Op::MbarExpect
-            | Op::MbarComplete
-            | Op::MbarLayout
-            | Op::MbarTest
-            | Op::MbarTry
-            | Op::BulkCopy
-            | Op::TensorCopy
-            | Op::WgmmaFence
-            | Op::Wgmma
-            | Op::WgmmaReg
-            | Op::WgmmaCommit
-            | Op::WgmmaWait
-    )
+    op.is_mbarrier()
+        || matches!(
+            op,
+            Op::BulkCopy
+                | Op::TensorCopy
+                | Op::WgmmaFence
+                | Op::Wgmma
+                | Op::WgmmaReg
+                | Op::WgmmaCommit
+                | Op::WgmmaWait
+        )
 }

@@ -427,6 +427,22 @@ impl Op {
         &OPS[self as usize]
     }
 
+    /// Whether it is an operation on a barrier in shared memory.
+    #[must_use]
+    pub const fn is_mbarrier(self) -> bool {
+        matches!(
+            self,
+            Self::MbarInit
+                | Self::MbarInval
+                | Self::MbarArrive
+                | Self::MbarExpect
+                | Self::MbarComplete
+                | Self::MbarLayout
+                | Self::MbarTest
+                | Self::MbarTry
+        )
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {

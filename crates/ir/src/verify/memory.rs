@@ -98,16 +98,8 @@ fn spaces(op: Op, space: Space) -> bool {
         Op::Atom | Op::AtomVec | Op::WmmaLoad | Op::WmmaStore => {
             matches!(space, Space::Generic | Space::Global | Space::Shared)
         }
-        Op::LdMatrix
-        | Op::StMatrix
-        | Op::MbarInit
-        | Op::MbarInval
-        | Op::MbarArrive
-        | Op::MbarExpect
-        | Op::MbarComplete
-        | Op::MbarLayout
-        | Op::MbarTest
-        | Op::MbarTry => matches!(space, Space::Generic | Space::Shared),
+        Op::LdMatrix | Op::StMatrix => matches!(space, Space::Generic | Space::Shared),
+        op if op.is_mbarrier() => matches!(space, Space::Generic | Space::Shared),
         Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => space != Space::Generic,
         _ => true,
     }

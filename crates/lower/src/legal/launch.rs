@@ -264,14 +264,6 @@ impl<'a> Stage<'a> {
             | Op::Free
             | Op::Alloca
             | Op::AtomVec
-            | Op::MbarInit
-            | Op::MbarInval
-            | Op::MbarArrive
-            | Op::MbarExpect
-            | Op::MbarComplete
-            | Op::MbarLayout
-            | Op::MbarTest
-            | Op::MbarTry
             | Op::BulkCopy
             | Op::TensorCopy
             | Op::BulkCommit
@@ -287,6 +279,7 @@ impl<'a> Stage<'a> {
             | Op::ClusterArrive
             | Op::ClusterWait
             | Op::CallInd => Err(missing(inst, &format!("operation `{}`", inst.op.name()))),
+            op if op.is_mbarrier() => Err(missing(inst, &format!("operation `{}`", op.name()))),
             _ => self.keep(inst),
         }
     }

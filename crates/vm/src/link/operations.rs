@@ -119,14 +119,7 @@ impl Frame<'_> {
                 let (dst, size) = (self.results(inst)?[0], self.operand(inst, 0)?);
                 return Ok(Exec::Alloca { dst, size, align: self.immediate(inst, 1)? });
             }
-            Op::MbarInit
-            | Op::MbarInval
-            | Op::MbarArrive
-            | Op::MbarExpect
-            | Op::MbarComplete
-            | Op::MbarLayout
-            | Op::MbarTest
-            | Op::MbarTry => return self.mbarrier(inst).map(Exec::Mbarrier),
+            op if op.is_mbarrier() => return self.mbarrier(inst).map(Exec::Mbarrier),
             Op::BulkCopy => return self.bulk(inst).map(Exec::Bulk),
             Op::TensorCopy => return self.tensor(inst).map(Exec::Tensor),
             Op::Tex | Op::TexGather | Op::TexQuery => {
