@@ -8,10 +8,12 @@
 
 use crate::Declined;
 use crate::code::{AsyncOp, Asynchronous, Dst, Memory, Src};
+use crate::counted_barriers::CountedBarrier;
 use crate::machine::{Cta, Machine};
 use crate::memory::Location;
 use crate::row::{LANES, lanes};
 use crate::step::StepOutcome;
+use crate::sync::BARRIERS;
 use crate::warp::Warp;
 use ir::Ty;
 use ir::mods::{AtomOp, Bulk};
@@ -36,7 +38,9 @@ struct Waiter {
 }
 
 #[derive(Clone, Debug)]
-enum Wait {
+pub(crate) enum Wait {
+    /// For the threads of a counted barrier.
+    Threads(usize),
     /// For a phase of the barrier at an offset in shared memory.
     Phase { at: usize, kind: MbarrierKind, operand: u64, dst: Dst, pc: u64 },
     /// Until at most so many groups of its products are unfinished.
@@ -47,6 +51,7 @@ enum Wait {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AsyncState {
     waiters: Vec<Waiter>,
+    pub(crate) barriers: [CountedBarrier; BARRIERS],
     groups: Vec<WarpGroup>,
 }
 
@@ -55,6 +60,7 @@ impl AsyncState {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.waiters.clear();
+        self.barriers = Default::default();
         self.groups.iter_mut().for_each(WarpGroup::clear);
     }
 
@@ -99,6 +105,9 @@ impl Machine<'_> {
         match &op.what {
             AsyncOp::Mbarrier(kind, memory) => {
                 return self.mbarrier(warp, (*kind, memory, op), pc, on);
+            }
+            &AsyncOp::CountedBarrier { waits, plain } => {
+                return self.counted_barrier(warp, op, (waits, plain), on);
             }
             AsyncOp::WaitProducts(most) => return Ok(self.wait_products(warp, *most, on)),
             AsyncOp::Bulk(copy, memories) => self.bulk_copies(warp, copy, memories, on)?,
@@ -148,14 +157,14 @@ impl Machine<'_> {
             }
             let dst = op.dst.first().copied().unwrap_or(Dst::None);
             let wait = Wait::Phase { at, kind, operand: operand_of, dst, pc };
-            return Ok(self.park(warp, on, wait));
+            return Ok(self.begin_wait(warp, on, wait));
         }
         self.report_access(warp, memory, access, pc, on);
         if let Some(&dst) = op.dst.first() {
             warp.put_each(dst, on, |lane| results[lane]);
         }
         if access == AccessKind::Atomic {
-            self.wake();
+            self.release_warps();
         }
         Ok(StepOutcome::Next)
     }
@@ -175,7 +184,7 @@ impl Machine<'_> {
         }
     }
 
-    fn park(&mut self, warp: &mut Warp, on: u32, wait: Wait) -> StepOutcome {
+    pub(crate) fn begin_wait(&mut self, warp: &mut Warp, on: u32, wait: Wait) -> StepOutcome {
         let waiter = Waiter { warp: self.group, on, wait };
         self.ctas[self.slot].asynchronous.waiters.push(waiter);
         warp.parked = true;
@@ -183,13 +192,14 @@ impl Machine<'_> {
     }
 
     /// Lets the warps go on whose wait is over. None of them is the running one.
-    fn wake(&mut self) {
+    pub(crate) fn release_warps(&mut self) {
         let cta = &mut self.ctas[self.slot];
         if cta.asynchronous.waiters.is_empty() {
             return;
         }
         let waiters = std::mem::take(&mut cta.asynchronous.waiters);
         let is_over = |waiter: &Waiter| match waiter.wait {
+            Wait::Threads(id) => cta.asynchronous.barriers[id].is_open(),
             Wait::Phase { at, kind, operand, .. } => {
                 let answer = vm::mbarrier_effect(kind, cta.barrier_word(at), operand, 0);
                 answer.is_ok_and(|(_, done)| done != 0)
@@ -239,7 +249,7 @@ impl Machine<'_> {
         let barrier = Mbarrier::load(cta.barrier_word(at)).map_err(|_| MISUSE)?;
         let barrier = barrier.complete(bytes as u32).map_err(|_| MISUSE)?;
         cta.set_barrier_word(at, barrier.word());
-        self.wake();
+        self.release_warps();
         Ok(())
     }
 
@@ -430,7 +440,7 @@ impl Machine<'_> {
                 }
                 if let Some(adds) = products.issue(number, (Pc(pc), named, adds)) {
                     self.multiply(warp, (multiply, adds), &sources, (named, &op.dst))?;
-                    self.wake();
+                    self.release_warps();
                 }
             }
         }
@@ -548,7 +558,7 @@ impl Machine<'_> {
         if self.ctas[self.slot].asynchronous.group(group).is_done(number, most) {
             return StepOutcome::Next;
         }
-        self.park(warp, on, Wait::Products(most))
+        self.begin_wait(warp, on, Wait::Products(most))
     }
 }
 

@@ -449,6 +449,7 @@ impl Asynchronous {
     pub fn may_wait(&self) -> bool {
         match self.what {
             AsyncOp::Mbarrier(kind, _) => matches!(kind, vm::MbarrierKind::Try { .. }),
+            AsyncOp::CountedBarrier { waits, .. } => waits,
             AsyncOp::WaitProducts(_) => true,
             _ => false,
         }
@@ -472,7 +473,9 @@ impl Asynchronous {
         match &self.what {
             AsyncOp::Mbarrier(_, memory) => std::slice::from_ref(memory).iter(),
             AsyncOp::Bulk(_, memories) | AsyncOp::Tensor(_, memories) => memories.iter(),
-            AsyncOp::WarpGroup(..) | AsyncOp::WaitProducts(_) => [].iter(),
+            AsyncOp::CountedBarrier { .. } | AsyncOp::WarpGroup(..) | AsyncOp::WaitProducts(_) => {
+                [].iter()
+            }
         }
     }
 
@@ -495,6 +498,13 @@ pub enum AsyncOp {
     /// An operation on a barrier in shared memory. Operands behind the address are a count, a state
     /// or a parity, and bytes.
     Mbarrier(vm::MbarrierKind, Memory),
+    /// A barrier of a number of threads. Operands are its number and the threads.
+    CountedBarrier {
+        /// Whether the warp waits, or arrives alone.
+        waits: bool,
+        /// The barriers that are of all threads, as bits.
+        plain: u16,
+    },
     /// A bulk copy, and the accesses of its destination and source.
     Bulk(vm::BulkOp<Src>, [Memory; 2]),
     /// A tensor copy, and the accesses of its map and of the tensor.

@@ -17,6 +17,7 @@ use ir::op::Class;
 use ir::{Function, Inst, Op, Operand, Reg, Symbol, Ty};
 use simt::Pc;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use vm::{Program, Setup};
 
@@ -47,6 +48,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         storage,
         steps,
         may_decline,
+        plain: OnceCell::new(),
     };
     let mut storage = decoder.storage.clone();
     storage.find_constants(function, facts, |operand| decoder.constant(operand));
@@ -126,8 +128,8 @@ fn supported(function: &Function) -> Result<(), Declined> {
             match inst.op {
                 Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
                 Op::Sreg if clock(inst) => return refuse("it reads a clock"),
-                Op::Bar if !plain_barrier(inst) => {
-                    return refuse("it has barriers of some threads, or without waiting");
+                Op::Bar if counts_threads(inst) && reduces(inst) => {
+                    return refuse("it has reductions at barriers of some threads");
                 }
                 _ => {}
             }
@@ -162,13 +164,14 @@ fn clock(inst: &Inst) -> bool {
         if reg.observes_schedule() && *reg != Sreg::SmId)
 }
 
-/// Returns whether a barrier waits for all threads of the CTA.
-fn plain_barrier(inst: &Inst) -> bool {
-    match inst.mods.barrier {
-        Some(Barrier::Sync) => inst.operands.len() == 1,
-        Some(Barrier::Arrive) | None => false,
-        Some(_) => inst.operands.len() == 2,
-    }
+/// Returns whether a barrier waits for a number of threads that it names.
+fn counts_threads(inst: &Inst) -> bool {
+    inst.op == Op::Bar && inst.operands.len() > if reduces(inst) { 2 } else { 1 }
+}
+
+/// Returns whether a barrier has a result.
+fn reduces(inst: &Inst) -> bool {
+    inst.mods.barrier.is_some_and(Barrier::reduces)
 }
 
 struct Decoder<'a> {
@@ -184,6 +187,8 @@ struct Decoder<'a> {
     steps: Vec<Step>,
     /// Whether a step or an end so far may decline a launch ([`crate::ends`]).
     may_decline: bool,
+    /// What [`Decoder::plain_barriers`] has found.
+    plain: OnceCell<u16>,
 }
 
 impl Decoder<'_> {
@@ -335,6 +340,7 @@ impl Decoder<'_> {
             Class::Memory => self.memory(b, i, inst)?,
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
             Class::Collective => self.collective(b, i, inst, pc)?,
+            Class::Barrier if counts_threads(inst) => self.asynchronous(b, i, inst, pc)?,
             Class::Barrier => self.barrier(b, i, inst)?,
             _ => Kind::Leave(inst.op.name()),
         };
@@ -638,6 +644,15 @@ impl Decoder<'_> {
                 let map = self.access(Space::Generic, op.map, 0);
                 AsyncOp::Tensor(op, [map, self.access(Space::Global, Src::Const(0), 0)])
             }
+            Op::Bar => {
+                let waits = inst.mods.barrier != Some(Barrier::Arrive);
+                let plain = self.plain_barriers();
+                let is_plain = |id| id < 16 && plain >> id & 1 != 0;
+                if plain == u16::MAX || matches!(operand(0)?, Src::Const(id) if is_plain(id)) {
+                    return Err(Declined::Kernel("a barrier is of all threads, and of some"));
+                }
+                AsyncOp::CountedBarrier { waits, plain }
+            }
             Op::WgmmaWait => match inst.operands.first() {
                 Some(&Operand::Imm(most)) => AsyncOp::WaitProducts(most as u32),
                 _ => return Err(missing()),
@@ -661,6 +676,25 @@ impl Decoder<'_> {
         };
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
         Ok(Kind::Asynchronous(Box::new(Asynchronous { what, src, dst })))
+    }
+
+    /// Returns the barriers that wait for all threads of the CTA, as bits; all, if a register names
+    /// one.
+    fn plain_barriers(&self) -> u16 {
+        *self.plain.get_or_init(|| {
+            let mut plain = 0;
+            for (b, block) in self.function.blocks.iter().enumerate() {
+                for (i, inst) in block.insts.iter().enumerate() {
+                    if inst.op == Op::Bar && !counts_threads(inst) {
+                        plain |= match self.operand(b, i, inst, 0) {
+                            Some(Src::Const(id)) => 1u16.checked_shl(id as u32).unwrap_or(0),
+                            _ => u16::MAX,
+                        };
+                    }
+                }
+            }
+            plain
+        })
     }
 
     fn barrier(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

@@ -24,6 +24,7 @@ mod bulk;
 pub mod code;
 mod commit;
 mod context;
+mod counted_barriers;
 mod decode;
 mod detail;
 mod disjoint;

@@ -238,8 +238,13 @@ next:
     text
 }
 
-/// Compares a kernel on all engines.
-fn check(text: &str, threads: usize, rng: &mut Rng, count: &mut Count) {
+/// Compares a kernel on all engines; returns the first difference.
+pub(crate) fn compare(
+    text: &str,
+    threads: usize,
+    rng: &mut Rng,
+    count: &mut Count,
+) -> Result<(), String> {
     let (tree, _) = ptx::parse(isa::FileId::default(), text);
     let (module, found) = ptx::lower(&tree, ptx::Select::All);
     let module = module.unwrap_or_else(|| panic!("{text}\n{found:#?}"));
@@ -279,9 +284,7 @@ fn check(text: &str, threads: usize, rng: &mut Rng, count: &mut Count) {
         [(false, 1), (true, 1), (false, 3)].map(way)
     });
     let ways = interpreted(Level::best()).into_iter().chain(compiled);
-    if let Err(what) = compare_in(ways, &program, &launch, count) {
-        panic!("{what}\n{text}");
-    }
+    compare_in(ways, &program, &launch, count)
 }
 
 #[test]
@@ -291,7 +294,8 @@ fn waits_at_barriers_in_memory_are_exact() {
         let mut rng = Rng::new(seed);
         let shape = Shape::new(&mut rng);
         let text = kernel(&mut rng, &shape);
-        check(&text, 128 * shape.groups + 32, &mut rng, &mut count);
+        let same = compare(&text, 128 * shape.groups + 32, &mut rng, &mut count);
+        same.unwrap_or_else(|what| panic!("{what}\n{text}"));
     }
     assert!(count.refused == 0 && count.stopped == 0 && count.compared > 0, "{count:?}");
 }

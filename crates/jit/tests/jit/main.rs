@@ -13,6 +13,7 @@ mod checks;
 mod commits;
 mod control;
 mod copies;
+mod counted_barriers;
 mod coverage;
 mod differential;
 mod ends;

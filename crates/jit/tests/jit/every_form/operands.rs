@@ -425,10 +425,15 @@ fn special(form: &Form, (name, ty): (&str, &str), index: usize) -> Option<String
         _ if ty != "b32" => return None,
         // The first operand after the result is the barrier, the next one the number of threads.
         _ if form.threads() == Threads::Block => {
-            if index == usize::from(form.has("red")) {
-                3
-            } else {
+            // Barriers of all threads and of a number of them are different ones.
+            let id = usize::from(form.has("red"));
+            let of_some = form.operands.len() - usize::from(form.result().is_some()) > id + 1;
+            if index != id {
                 64
+            } else if of_some {
+                4
+            } else {
+                3
             }
         }
         "wmma" if form.has("b1") => 128,
