@@ -152,7 +152,8 @@ impl Machine<'_> {
         if matches!(kind, MbarrierKind::Try { .. }) && lanes(on).all(|lane| results[lane] == 0) {
             let first = on.trailing_zeros() as usize % LANES;
             let (at, operand_of) = (places[first], operand(first, 1));
-            if lanes(on).any(|l| places[l] != at || operand(l, 1) != operand_of) {
+            let phase = |operand: u64| vm::awaited_phase(kind, operand);
+            if lanes(on).any(|l| places[l] != at || phase(operand(l, 1)) != phase(operand_of)) {
                 return Err(APART);
             }
             let dst = op.dst.first().copied().unwrap_or(Dst::None);
@@ -478,8 +479,12 @@ impl Machine<'_> {
         for ((&src, &role), out) in sources.descriptors.iter().zip(roles).zip(&mut out) {
             *out = warp.uniform(src).ok_or(MISUSE)?;
             let descriptor = Descriptor::parse(*out).map_err(|_| MISUSE)?;
-            let end = product.end(&descriptor, role) as usize;
-            if end > self.ctas[self.slot].shared.len() {
+            let len = self.ctas[self.slot].shared.len();
+            let is_inside = |offset: u32| offset as usize + 16 <= len;
+            // The end is a bound: lines may begin within the units that a swizzle exchanges.
+            if product.end(&descriptor, role) as usize > len
+                && !product.places(&descriptor, role).all(is_inside)
+            {
                 return Err(MISUSE);
             }
         }

@@ -74,7 +74,7 @@ pub use launch::{
     load_variables_as, load_variables_at,
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
-pub use mbarrier::apply as mbarrier_effect;
+pub use mbarrier::{apply as mbarrier_effect, awaited_phase};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use program::{FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program};
 pub use recheck::{

@@ -235,6 +235,16 @@ pub fn apply(
     })
 }
 
+/// The phase that a test with an operand asks about, modulo 4, or its parity. Other bits of states
+/// differ by the arrivals that returned them.
+#[must_use]
+pub fn awaited_phase(kind: MbarrierKind, operand: u64) -> u64 {
+    match kind {
+        MbarrierKind::Test { parity: true } | MbarrierKind::Try { parity: true } => operand & 1,
+        _ => Mbarrier::load(operand).map_or(operand, Mbarrier::phase),
+    }
+}
+
 /// Changes a barrier in shared memory. Returns its word before and after.
 pub(crate) fn change<const N: usize>(
     state: &mut State<N>,
