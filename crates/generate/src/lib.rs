@@ -5,12 +5,14 @@
 //!
 //! | module | |
 //! |---|---|
+//! | [`asynchronous`] | kernels of asynchronous operations, with the memory that they leave |
 //! | [`templates`] | instructions with slots for operands |
 //! | [`operands`] | registers, constants and addresses for these slots |
 //! | [`random`] | statements, functions, kernels |
 //! | [`frame`] | the common beginning and end of all kernels |
 //! | [`kernel`] | a kernel as a tree of statements, and its text |
 
+pub mod asynchronous;
 mod determinate;
 pub mod flow;
 pub mod frame;
