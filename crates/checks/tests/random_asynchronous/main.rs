@@ -18,7 +18,7 @@ use generate::asynchronous::{Kernel, kernel, kernel_of, parts};
 
 /// Kernels of the tests: of any parts, and of each kind.
 const SEEDS: u64 = 24;
-const EACH: u64 = 8;
+const EACH: u64 = 12;
 
 /// What the fast engine leaves to the exact one of these kernels, beside clusters.
 const MASKED: &str = "a bulk copy has a byte mask";
