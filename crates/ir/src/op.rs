@@ -318,8 +318,8 @@ ops! {
         "Makes a group of the thread's bulk copies since the last one.";
     BulkWait "bulkwait" Memory [] [Imm] (NONE) {} {} {Read}
         "Waits until at most so many of the thread's groups of bulk copies are pending.";
-    StAsync "stasync" Memory [] [Addr, B64, many T] (INT.or(F).or(BITS32)) {} {} {} "Stores adjacent values in shared memory of the cluster asynchronously; the operand before them is the barrier whose phase expects the bytes.";
-    RedAsync "redasync" Memory [] [Addr, B64, T] (INT32.or(BITS32)) {} {AtomOp} {}
+    StAsync "stasync" Memory [] [Addr, B64, many T] (INT.or(F).or(BITS32)) {Space} {} {} "Stores adjacent values in shared memory of the cluster asynchronously; the operand before them is the barrier whose phase expects the bytes, of the same space.";
+    RedAsync "redasync" Memory [] [Addr, B64, T] (INT32.or(BITS32)) {Space} {AtomOp} {}
         "As `stasync`, and combines the value.";
     Tex "tex" Memory [many T] [B64, B64, many B32] (TySet::of(&[Ty::U32, Ty::S32, Ty::F32, Ty::F16, Ty::F16x2]), TySet::of(&[Ty::S32, Ty::F32])) {Lod} {Geometry} {Offset} "Samples a texture: its handle, that of the sampler (the same if the texture has its own), the coordinates, the level or the derivatives, the offsets. Four components; pairs of them as `f16x2`.";
     TexGather "tld4" Memory [many T] [B64, B64, many B32] (ONLY32.or(TySet::of(&[Ty::F32])), TySet::of(&[Ty::F32])) {} {Component Geometry} {Offset} "One component of the four elements that a linear filter would take: handles of texture and sampler, coordinates, offsets.";

@@ -256,8 +256,16 @@ fn stored<const N: usize>(
         bytes.extend_from_slice(&get(src).to_le_bytes()[..op.mem.width.bytes() as usize]);
     }
     let len = bytes.len() as u64;
-    let barrier = (Space::Shared, get(op.barrier), true);
+    let at_barrier = get(op.barrier);
+    if op.mem.space == Space::Generic && space_of(at_barrier) != Space::Shared {
+        return Err(Cause::MbarrierSpace { address: at_barrier });
+    }
+    let barrier = (Space::Shared, at_barrier, true);
     let barrier = located(state, (cta, thread), barrier, AccessKind::Atomic, 8)?;
+    if space_of(at) != Space::Shared {
+        let misuse = crate::cluster::ClusterMisuse::Elsewhere;
+        return Err(Cause::ClusterAddress { address: at, misuse });
+    }
     let (slot, offset) = home_of(cta, at, true)?;
     let to = Location::Shared { slot, offset };
     let mut barriers: Barriers = SmallVec::new();

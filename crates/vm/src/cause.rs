@@ -117,7 +117,10 @@ pub enum Cause {
         address: u64,
     },
     /// A shared address of a CTA that the access cannot have.
-    #[error("shared address {address:#x}: {misuse}")]
+    #[error("{} {address:#x}: {misuse}", match misuse {
+        crate::cluster::ClusterMisuse::Elsewhere => "address",
+        _ => "shared address",
+    })]
     ClusterAddress {
         /// The address in the window of the cluster.
         address: u64,

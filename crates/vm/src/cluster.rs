@@ -106,6 +106,9 @@ pub enum ClusterMisuse {
         /// The rank in the address.
         rank: u64,
     },
+    /// A generic address is not one of shared memory.
+    #[error("it is not in the shared memory of the cluster")]
+    Elsewhere,
     /// The CTA has ended.
     #[error("it belongs to the CTA of rank {rank}, all threads of which have exited")]
     Exited {

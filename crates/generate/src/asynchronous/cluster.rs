@@ -44,10 +44,10 @@ pub(super) fn stores(writer: &mut Writer) {
     let (seed, threads) = (writer.rng.bits() as u32 | 1, writer.threads);
     let distance = 1 + writer.rng.below(writer.cluster - 1);
     let reduction = match writer.rng.below(7) {
-        0 => Some(("add.u32", "u32")),
-        1 => Some(("xor.b32", "b32")),
-        2 => Some(("min.u32", "u32")),
-        3 => Some(("max.s32", "s32")),
+        0 => Some("add.u32"),
+        1 => Some("xor.b32"),
+        2 => Some("min.u32"),
+        3 => Some("max.s32"),
         _ => None,
     };
     let vector = reduction.is_none() && writer.rng.one_in(2);
@@ -73,18 +73,32 @@ pub(super) fn stores(writer: &mut Writer) {
     send_word(writer, seed);
     let wide = if vector { 8 } else { 4 };
     emit!(writer, "mad.lo.u32 %r5, %thread, {wide}, %r5;");
-    let bytes = "shared::cluster.mbarrier::complete_tx::bytes";
+    let generic = writer.rng.one_in(3);
+    if generic {
+        emit!(
+            writer,
+            "cvt.u64.u32 %w0, %r5;
+            cvta.shared::cluster.u64 %w0, %w0;
+            cvt.u64.u32 %w1, %r6;
+            cvta.shared::cluster.u64 %w1, %w1;"
+        );
+    }
+    let ([to, at], space) = match generic {
+        true => (["%w0", "%w1"], ""),
+        false => (["%r5", "%r6"], "shared::cluster."),
+    };
+    let bytes = format!("{space}mbarrier::complete_tx::bytes");
     match (reduction, vector) {
-        (Some((op, _)), _) => {
+        (Some(op), _) => {
             let (op, ty) = op.split_once('.').unwrap_or((op, "u32"));
-            emit!(writer, "red.async.relaxed.cluster.{bytes}.{op}.{ty} [%r5], %r8, [%r6];");
+            emit!(writer, "red.async.relaxed.cluster.{bytes}.{op}.{ty} [{to}], %r8, [{at}];");
         }
         (None, true) => emit!(
             writer,
             "add.u32 %r9, %r8, 1;
-            st.async.weak.{bytes}.v2.b32 [%r5], {{%r8, %r9}}, [%r6];"
+            st.async.weak.{bytes}.v2.b32 [{to}], {{%r8, %r9}}, [{at}];"
         ),
-        (None, false) => emit!(writer, "st.async.weak.{bytes}.u32 [%r5], %r8, [%r6];"),
+        (None, false) => emit!(writer, "st.async.weak.{bytes}.u32 [{to}], %r8, [{at}];"),
     }
     writer.wait_in_cluster(&bar, "0");
     let word = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| begin[4 * i + k]));
@@ -96,7 +110,7 @@ pub(super) fn stores(writer: &mut Writer) {
                     true => sent(from, i / 2, seed).wrapping_add(i as u32 % 2),
                     false => sent(from, i, seed),
                 };
-                match reduction.map(|r| r.0) {
+                match reduction {
                     Some("add.u32") => word(i).wrapping_add(new),
                     Some("xor.b32") => word(i) ^ new,
                     Some("min.u32") => word(i).min(new),

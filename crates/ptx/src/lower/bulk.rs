@@ -165,7 +165,27 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// `st.async` and `red.async`.
+    /// A generic address, also of a shared variable that is named.
+    fn generic_place(&mut self, operand: &Operand) -> Lowering<ir::Operand> {
+        let Address::Memory { base, offset, space } = self.address(operand)? else {
+            let message = "asynchronous stores are to shared memory";
+            return self.cx.error("ptx::space", message, operand.span, "a parameter is elsewhere");
+        };
+        let result = self.code.temporary(ir::RegTy::B64);
+        let mut inst = Inst::new(Op::Add).ty(ir::Ty::U64).result(Reg::Lane(result));
+        if space == Some(IrSpace::Shared) {
+            inst.op = Op::CvtaTo;
+            inst.mods.space = space;
+            inst.operands.push(self.bulk_address(operand, IrSpace::Shared)?);
+        } else {
+            self.address_width(base, None, operand.span)?;
+            inst.operands.extend([base, ir::Operand::Imm(u128::from(offset as u64))]);
+        }
+        self.emit(inst, Origin::Lowering);
+        Ok(ir::Operand::lane(result))
+    }
+
+    /// `st.async` and `red.async`. Without a state space, addresses are generic.
     pub(super) fn async_store(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
         self.count(i, 3, 3)?;
         let all = &self.cx.tree.operands[i.operands];
@@ -173,11 +193,19 @@ impl Body<'_, '_> {
         let mut inst = Inst::new(if reduces { Op::RedAsync } else { Op::StAsync });
         inst.ty = Some(self.ir_ty(s.ty(), i.span)?);
         inst.mods.atom = ir_mods(s, Op::RedAsync).atom.filter(|_| reduces);
-        let (base, offset) = self.bulk_place(&all[0], IrSpace::Shared)?;
+        let named = s.has(Kind::ClusterShared);
+        inst.mods.space = named.then_some(IrSpace::Shared);
+        let (base, offset) = match named {
+            true => self.bulk_place(&all[0], IrSpace::Shared)?,
+            false => (self.generic_place(&all[0])?, 0),
+        };
         inst.operands.push(base);
         inst.offset = offset;
         let values = self.stored(s, &all[1], false)?;
-        let barrier = self.bulk_address(&all[2], IrSpace::Shared)?;
+        let barrier = match named {
+            true => self.bulk_address(&all[2], IrSpace::Shared)?,
+            false => self.generic_place(&all[2])?,
+        };
         inst.operands.push(barrier);
         inst.operands.extend(values);
         self.emit(inst, Origin::Source);

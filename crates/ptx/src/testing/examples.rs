@@ -200,7 +200,8 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             return Some(if map { "[%b64_0], 128" } else { "" }.to_owned());
         }
         Target::Special(Special::AsyncStore) => {
-            return Some(format!("[%b32_0], {}, [%b32_1]", vector(s, 0)));
+            let bits = if s.has(Kind::ClusterShared) { 32 } else { 64 };
+            return Some(format!("[%b{bits}_0], {}, [%b{bits}_1]", vector(s, 0)));
         }
         Target::Special(Special::CopyGroup) => {
             let waits = s.word(Kind::CopyGroup) == Some("wait_group");

@@ -170,7 +170,6 @@ impl Frame<'_> {
                 if combine.is_some_and(|(op, ty)| !crate::atomic::supported(op, ty)) {
                     return Err(LinkErrorKind::Unsupported(inst.op.name()));
                 }
-                let mem = MemOp { space: Space::Shared, ..mem };
                 Exec::AsyncStore(AsyncStore { mem, barrier, combine })
             }
             Op::Ld => Exec::Load(mem),

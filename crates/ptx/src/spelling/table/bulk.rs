@@ -118,8 +118,8 @@ pub(super) static ROWS: &[Form] = &[
     // Asynchronous stores.
     special("st", Special::AsyncStore, &[A, V, A])
         .ty(STORED)
-        .need(&[Kind::Async, Kind::ClusterShared, Kind::Transactions])
-        .opt(&[Kind::Order, Kind::Scope, Kind::Vector])
+        .need(&[Kind::Async, Kind::Transactions])
+        .opt(&[Kind::Order, Kind::Scope, Kind::ClusterShared, Kind::Vector])
         .rule(weak, "no more than `.weak` and `.cluster`")
         .since(8, 1, 90),
     special("red", Special::AsyncStore, &[A, S(T), A])
@@ -128,10 +128,10 @@ pub(super) static ROWS: &[Form] = &[
             Kind::Async,
             Kind::AtomOrder,
             Kind::Scope,
-            Kind::ClusterShared,
             Kind::Transactions,
             Kind::Ir(IrKind::AtomOp),
         ])
+        .opt(&[Kind::ClusterShared])
         .rule(relaxed_cluster, "`.relaxed.cluster`, and an operation that goes with the type")
         .since(8, 1, 90),
     // Fences.

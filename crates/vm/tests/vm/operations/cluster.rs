@@ -22,8 +22,8 @@ mbarexpect.shared [%at], 32
 %first = mbararrive.shared [%at], 1
 mbarcomplete.shared [%at], 4
 bulkcopy.load.b8 [%at+16], %in, 16, %at
-stasync.b64 [%at+32], %at, 5
-redasync.add.u32 [%at+40], %at, 3
+stasync.shared.b64 [%at+32], %at, 5
+redasync.add.shared.u32 [%at+40], %at, 3
 %p = mbartry.shared.parity [%at], 0
 %x = ld.shared.b64 [%at+16]
 %y = ld.shared.b64 [%at+32]
