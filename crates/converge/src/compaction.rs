@@ -19,7 +19,7 @@
 
 use crate::event::Event;
 use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};
-use crate::min_sp_pc::Order;
+use crate::min_sp_pc::ORDER;
 use crate::plan::Plan;
 use crate::ranked::Ranked;
 use simt::{LaneMask, Pc};
@@ -30,7 +30,7 @@ pub const NAME: &str = "compaction";
 /// The mechanism.
 #[derive(Clone, Debug)]
 pub struct Compaction<const N: usize> {
-    all: Ranked<Order, N>,
+    all: Ranked<N>,
     slots: usize,
     /// Lanes at the place whose turn it is that have not issued in this turn.
     left: LaneMask<N>,
@@ -41,7 +41,7 @@ impl<const N: usize> Compaction<N> {
     #[must_use]
     pub fn new(start: &Start<N>) -> Self {
         let slots = start.slots.max(1) as usize;
-        Self { all: Ranked::new(start), slots, left: LaneMask::EMPTY }
+        Self { all: Ranked::new(start, ORDER), slots, left: LaneMask::EMPTY }
     }
 
     /// The lowest lane of each column, of those whose turn it is.

@@ -20,39 +20,24 @@ use simt::Pc;
 /// Its name in the catalogue.
 pub const NAME: &str = "min-pc";
 
-#[derive(Clone, Debug)]
-struct Lowest;
-
-impl Rank for Lowest {
-    const PLANNED: bool = false;
-
-    fn rank(_: &Plan, pc: Pc, _: u32) -> [u64; 2] {
-        [pc.0, 0]
-    }
-}
+const LOWEST: Rank = Rank { rank: |_, pc, _| [pc.0, 0], planned: false };
 
 /// The same in the layout of a number.
-#[derive(Clone, Debug)]
-struct In<const LAYOUT: usize>;
-
-impl<const LAYOUT: usize> Rank for In<LAYOUT> {
-    const PLANNED: bool = true;
-
-    fn rank(plan: &Plan, pc: Pc, _: u32) -> [u64; 2] {
-        [plan.laid_out(pc, Layout::ALL[LAYOUT].1).0, 0]
-    }
+fn laid_out<const LAYOUT: usize>(plan: &Plan, pc: Pc, _: u32) -> [u64; 2] {
+    [plan.laid_out(pc, Layout::ALL[LAYOUT].1).0, 0]
 }
 
 /// A group at its start.
 #[must_use]
 pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
     const FILE: usize = Layout::File as usize;
-    const ORDER: usize = Layout::Compiler as usize;
-    match knobs.layout {
-        Layout::KernelFirst => Box::new(Ranked::<Lowest, N>::new(start)),
-        Layout::File => Box::new(Ranked::<In<FILE>, N>::new(start)),
-        Layout::Compiler => Box::new(Ranked::<In<ORDER>, N>::new(start)),
-    }
+    const COMPILER: usize = Layout::Compiler as usize;
+    let rank = match knobs.layout {
+        Layout::KernelFirst => LOWEST,
+        Layout::File => Rank { rank: laid_out::<FILE>, planned: true },
+        Layout::Compiler => Rank { rank: laid_out::<COMPILER>, planned: true },
+    };
+    Box::new(Ranked::new(start, rank))
 }
 
 #[cfg(test)]

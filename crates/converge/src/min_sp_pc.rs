@@ -18,37 +18,23 @@ use simt::Pc;
 /// Its name in the catalogue.
 pub const NAME: &str = "min-sp-pc";
 
-#[derive(Clone, Debug)]
-pub(crate) struct Order;
-
-impl Rank for Order {
-    const PLANNED: bool = true;
-
-    fn rank(_: &Plan, pc: Pc, calls: u32) -> [u64; 2] {
-        [u64::from(u32::MAX - calls), pc.0]
-    }
-}
+pub(crate) const ORDER: Rank =
+    Rank { rank: |_, pc, calls| [u64::from(u32::MAX - calls), pc.0], planned: true };
 
 /// The same in the layout of a number.
-#[derive(Clone, Debug)]
-struct In<const LAYOUT: usize>;
-
-impl<const LAYOUT: usize> Rank for In<LAYOUT> {
-    const PLANNED: bool = true;
-
-    fn rank(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2] {
-        [u64::from(u32::MAX - calls), plan.laid_out(pc, Layout::ALL[LAYOUT].1).0]
-    }
+fn laid_out<const LAYOUT: usize>(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2] {
+    [u64::from(u32::MAX - calls), plan.laid_out(pc, Layout::ALL[LAYOUT].1).0]
 }
 
 /// A group at its start.
 #[must_use]
 pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
     const FILE: usize = Layout::File as usize;
-    const ORDER: usize = Layout::Compiler as usize;
-    match knobs.layout {
-        Layout::KernelFirst => Box::new(Ranked::<Order, N>::new(start)),
-        Layout::File => Box::new(Ranked::<In<FILE>, N>::new(start)),
-        Layout::Compiler => Box::new(Ranked::<In<ORDER>, N>::new(start)),
-    }
+    const COMPILER: usize = Layout::Compiler as usize;
+    let rank = match knobs.layout {
+        Layout::KernelFirst => ORDER,
+        Layout::File => Rank { rank: laid_out::<FILE>, planned: true },
+        Layout::Compiler => Rank { rank: laid_out::<COMPILER>, planned: true },
+    };
+    Box::new(Ranked::new(start, rank))
 }

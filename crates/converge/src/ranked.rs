@@ -10,14 +10,15 @@ use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};
 use crate::plan::Plan;
 use simt::{LaneMask, Pc};
 
-/// What a path is sorted by; lower runs first.
-pub(crate) trait Rank: Clone + Send + 'static {
+/// What a path is sorted by; lower runs first. A value, not a parameter of [`Ranked`], which is
+/// compiled once for all ranks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rank {
     /// The rank of a place, so many calls deep.
-    fn rank(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2];
-
+    pub(crate) rank: fn(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2],
     /// Whether the rank needs the plan or the depth of calls: else paths that another mechanism
     /// hands over are in order at once.
-    const PLANNED: bool;
+    pub(crate) planned: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,27 +32,27 @@ struct Entry<const N: usize> {
 
 /// A sorted list of paths.
 #[derive(Clone, Debug)]
-pub(crate) struct Ranked<R, const N: usize> {
+pub(crate) struct Ranked<const N: usize> {
     running: Vec<Entry<N>>,
     parked: Vec<Entry<N>>,
     ids: Ids<N>,
     charges: Charges,
     /// Whether ranks were computed with the plan.
     planned: bool,
-    rank: std::marker::PhantomData<R>,
+    rank: fn(&Plan, Pc, u32) -> [u64; 2],
 }
 
 type Targets<'a, const N: usize> = &'a [(Pc, LaneMask<N>)];
 
-impl<R: Rank, const N: usize> Ranked<R, N> {
-    pub(crate) fn new(start: &Start<N>) -> Self {
+impl<const N: usize> Ranked<N> {
+    pub(crate) fn new(start: &Start<N>, rank: Rank) -> Self {
         let mut this = Self {
             running: Vec::new(),
             parked: Vec::new(),
             ids: Ids::default(),
             charges: Charges::default(),
-            planned: !R::PLANNED,
-            rank: std::marker::PhantomData,
+            planned: !rank.planned,
+            rank: rank.rank,
         };
         let plan = Plan::default();
         for &(pc, lanes) in &start.paths {
@@ -69,8 +70,9 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
     /// Sorts paths that came without a plan.
     fn plan(&mut self, plan: &Plan) {
         if !std::mem::replace(&mut self.planned, true) {
+            let rank = self.rank;
             for entry in &mut self.running {
-                entry.rank = R::rank(plan, entry.pc, entry.calls);
+                entry.rank = rank(plan, entry.pc, entry.calls);
             }
             self.running.sort_by_key(|e| (e.rank, e.pc));
         }
@@ -107,7 +109,7 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
         if lanes.is_empty() {
             return;
         }
-        let rank = R::rank(plan, pc, calls);
+        let rank = (self.rank)(plan, pc, calls);
         match self.running.binary_search_by_key(&(rank, pc), |e| (e.rank, e.pc)) {
             Ok(i) => {
                 self.running[i].lanes |= lanes;
@@ -139,7 +141,7 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
 
     /// Moves a whole path.
     fn advance(&mut self, plan: &Plan, index: usize, next: Pc, calls: u32) {
-        let rank = R::rank(plan, next, calls);
+        let rank = (self.rank)(plan, next, calls);
         let key = (rank, next);
         let before = index.checked_sub(1).map(|i| &self.running[i]);
         let after = self.running.get(index + 1);
@@ -194,7 +196,7 @@ fn path<const N: usize>(entry: &Entry<N>, depth: u32) -> Path<N> {
     Path { id: PathId(entry.id), pc: entry.pc, lanes: entry.lanes, depth }
 }
 
-impl<R: Rank, const N: usize> Mechanism<N> for Ranked<R, N> {
+impl<const N: usize> Mechanism<N> for Ranked<N> {
     fn runnable(&self, out: &mut Vec<Path<N>>) {
         out.clear();
         let depth = self.depth();

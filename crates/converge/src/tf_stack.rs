@@ -28,33 +28,12 @@ fn rank(plan: &Plan, (pc, calls): (Pc, u32), priorities: Priorities) -> [u64; 2]
     [deepest | u64::from(plan.priority(pc, priorities)), pc.0]
 }
 
-#[derive(Clone, Debug)]
-struct Compiled;
-
-impl Rank for Compiled {
-    const PLANNED: bool = true;
-
-    fn rank(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2] {
-        rank(plan, (pc, calls), Priorities::Compiler)
-    }
-}
-
-#[derive(Clone, Debug)]
-struct LaidOut;
-
-impl Rank for LaidOut {
-    const PLANNED: bool = true;
-
-    fn rank(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2] {
-        rank(plan, (pc, calls), Priorities::Layout)
-    }
-}
-
 /// A group at its start.
 #[must_use]
 pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
-    match knobs.priorities {
-        Priorities::Compiler => Box::new(Ranked::<Compiled, N>::new(start)),
-        Priorities::Layout => Box::new(Ranked::<LaidOut, N>::new(start)),
-    }
+    let rank = match knobs.priorities {
+        Priorities::Compiler => |plan: &_, pc, calls| rank(plan, (pc, calls), Priorities::Compiler),
+        Priorities::Layout => |plan: &_, pc, calls| rank(plan, (pc, calls), Priorities::Layout),
+    };
+    Box::new(Ranked::new(start, Rank { rank, planned: true }))
 }
