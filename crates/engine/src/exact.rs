@@ -1,13 +1,12 @@
 //! Launches on the exact engine.
 
 use fast::Declined;
-use simt::machine::{Hang, HangKind, Machine as _, Step};
+use simt::machine::{Hang, HangKind, Step};
 use simt::memory::MemoryMap;
 use simt::observe::AnyObserver;
 use simt::trap::Fault;
 use vm::{
-    Cause, Compiled, Definedness, Engine, FactCheck, Heap, Program, Recheck, Retry, State,
-    Violation,
+    Cause, Compiled, Definedness, FactCheck, Heap, Program, Recheck, Retry, State, Violation,
 };
 
 use crate::ahead::{self, Ahead};
@@ -144,7 +143,7 @@ impl Exact<1> for State<1> {
         counters: &mut Counters,
         limit: u64,
     ) -> Step<Cause> {
-        Engine::<1>.run(program, self, counters, limit)
+        self.run_observed(program, &mut AnyObserver::new(counters), limit)
     }
 
     fn check(&mut self, program: &Program, facts: &mut FactCheck) -> Result<(), Box<Violation>> {
