@@ -12,7 +12,7 @@ use std::time::Instant;
 use isa::SourceMap;
 use lab::run::{Job, JobParts, Settings, Verdict};
 use machines::{ProbedMonitor, Unmonitored};
-use study::probes::Rejoins;
+use probes::Rejoins;
 
 /// The launch files that run if the command line names none.
 const KERNELS: [&str; 6] = [

@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 
 use crate::divergence::{Comparison, Row, Views};
-use crate::probes::{BranchCost, OccupancyMap, Occupied};
 use crate::svg::{Plot, Svg, colour};
+use probes::{BranchCost, OccupancyMap, Occupied};
 
 /// Most rows of a plot.
 const ROWS: usize = 24;

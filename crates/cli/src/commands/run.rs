@@ -14,7 +14,7 @@ use lab::show;
 use lab::stats::{self, RunTimes};
 use machines::probe::ProbePair;
 use machines::{Choice, Command, HostThreads, LaunchMonitor, Level, ProbedMonitor, unsupported};
-use study::probes::Rejoins;
+use probes::Rejoins;
 
 use super::checks::{self, Checks};
 use super::choose_isa;

@@ -16,7 +16,7 @@ use super::pool;
 use super::sentence::sentence;
 use super::verdict::{self, Verdict};
 use super::views::{Views, WARPS, steps_of_warp};
-use crate::probes::{
+use probes::{
     BranchCosts, ExecutionCounts, LaneTraceProbe, LeastIssues, LostSlots, Occupancy, Rejoins,
 };
 

@@ -10,8 +10,8 @@ use super::axes::{self, Settings};
 use super::compare::Cell;
 use super::verdict::{Difference, Verdict};
 use super::views::Views;
-use crate::probes::LeastIssues;
 use checks::race::Race;
+use probes::LeastIssues;
 
 /// The results of a mechanism at a warp size, under one setting.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use simt::counts::Counts;
 
 use super::comparison::{Comparison, Row, max_divergence_depth};
-use crate::place_json::place_json;
 use checks::race::{Race, RacingAccess, access_name, space_name};
+use probes::place_json;
 
 /// The value of `schema` in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use simt::slots::SlotCause;
 
 use super::verdict;
-use crate::place_json::place_json;
-use crate::probes::{
+use crate::source_texts::SourceTexts;
+use probes::place_json;
+use probes::{
     BranchCosts, Explanation, FirstDifference, FirstMerge, IssueComparison, IssueRecord,
     IssueRecording, LostSlots, MaskTrace, MaskWriters, Timeline, first_merge,
 };
-use crate::source_texts::SourceTexts;
 
 /// Limit of the second run as a multiple of the first run's issues.
 const LIMIT_FACTOR: u64 = 16;
@@ -53,7 +53,8 @@ pub fn explain(
     let mut explanation = losses.explanation();
     explanation.branches = branches.table();
     explanation.masks = job.machine().group_mask.map(|name| (name, masks.costs()));
-    explanation.name_source_lines(&mut SourceTexts::of(job));
+    let mut texts = SourceTexts::of(job);
+    explanation.name_source_lines(|file, line| texts.line(file, line).map(str::to_owned));
     Ok((run, explanation))
 }
 

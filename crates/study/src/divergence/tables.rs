@@ -9,8 +9,8 @@ use machines::stats::{CodeCost, LaunchStats};
 use vm::PredicateCost;
 
 use super::comparison::{Comparison, Row, max_divergence_depth};
-use crate::probes::LeastIssues;
-use crate::slot_columns::SLOTS;
+use probes::LeastIssues;
+use probes::SLOTS;
 
 /// Width of a line in columns.
 const LINE: usize = 80;

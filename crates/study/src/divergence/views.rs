@@ -1,6 +1,6 @@
 //! Detailed records of the runs of a comparison, within bounds that a page can hold.
 
-use crate::probes::{BranchTable, Explanation, LaneTrace, OccupancyMap};
+use probes::{BranchTable, Explanation, LaneTrace, OccupancyMap};
 
 /// Detailed records of a row's run.
 #[derive(Clone, Debug, PartialEq)]

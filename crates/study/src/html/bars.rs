@@ -7,7 +7,7 @@ use simt::slots::{LaneSlots, SlotCause};
 
 use super::escape::{grouped, text};
 use crate::divergence::{Comparison, Row, Verdict};
-use crate::probes::LaneCauses;
+use probes::LaneCauses;
 
 /// A part of a bar: one cause, or a portion of one.
 pub(super) struct BarSegment {

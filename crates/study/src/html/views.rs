@@ -9,7 +9,7 @@ use simt::slots::SlotCause;
 use super::bars::{ON, SCALAR, SEGMENTS};
 use super::page_data::PageData;
 use crate::divergence::{Comparison, Row};
-use crate::probes::{
+use probes::{
     BranchCost, BranchTable, Explanation, LaneCauses, LaneTrace, LineLosses, OccupancyMap,
     Occupied, WarpTrace,
 };

@@ -11,9 +11,9 @@ use isa::SourceMap;
 use lab::run::{Job, JobParts, Settings, Variant};
 use machines::probe::{EventSink, LaunchStart, Probe, ProbePair};
 use machines::{ProbedMonitor, Unmonitored};
+use probes::{MissedRejoins, SplitCounts};
 use simt::observe::Events;
 use study::divergence::{Plan, Row, Verdict, compare};
-use study::probes::{MissedRejoins, SplitCounts};
 
 /// Bundled kernels with few issues.
 const KERNELS: [&str; 11] = [

@@ -27,7 +27,7 @@ fn shown(issue: &Issue<'_, WORDS>) -> Option<Lanes> {
 
 /// Returns whether an issue belongs to no group: it has one lane where groups have several. What
 /// groups have made of their masks ends there.
-pub(super) fn is_outside(issue: &Issue<'_, WORDS>, width: u32) -> bool {
+pub(crate) fn is_outside(issue: &Issue<'_, WORDS>, width: u32) -> bool {
     issue.domain == Domain::Uniform && issue.lanes.width == 1 && width > 1
 }
 
@@ -252,7 +252,7 @@ impl EventSink for MaskWriters {
 }
 
 /// Renders the instructions whose narrowing of the mask cost most; `lost` are all lost slots.
-pub(super) fn table(name: &str, costs: &[(Place, MaskCost)], lost: u64) -> String {
+pub(crate) fn table(name: &str, costs: &[(Place, MaskCost)], lost: u64) -> String {
     if costs.is_empty() {
         return String::new();
     }
@@ -274,7 +274,7 @@ pub(super) fn table(name: &str, costs: &[(Place, MaskCost)], lost: u64) -> Strin
 }
 
 /// The costs as JSON.
-pub(super) fn to_json(costs: &[(Place, MaskCost)]) -> Value {
+pub(crate) fn to_json(costs: &[(Place, MaskCost)]) -> Value {
     let row = |(place, cost): &(Place, MaskCost)| {
         json!({
             "line": place.line,

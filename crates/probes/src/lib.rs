@@ -1,4 +1,7 @@
 //! Probes: what a study records of a run.
+//!
+//! Probes see every event of a launch, and pages are made once: this crate is optimised, `study`,
+//! which makes the pages, is not.
 
 mod branches;
 mod explain;
@@ -9,7 +12,9 @@ mod least_issues;
 mod mask_trace;
 mod missed_rejoins;
 mod occupancy;
+mod place_json;
 mod rejoin;
+mod slot_columns;
 mod timeline;
 
 pub use branches::{BranchCost, BranchCosts, BranchTable};
@@ -21,5 +26,7 @@ pub use least_issues::{ExecutionCounts, LeastIssues};
 pub use mask_trace::{MaskCost, MaskTrace, MaskWriters};
 pub use missed_rejoins::{MissedRejoins, SplitCounts};
 pub use occupancy::{Occupancy, OccupancyMap, Occupied};
+pub use place_json::place_json;
 pub use rejoin::Rejoins;
+pub use slot_columns::{Column, SLOTS};
 pub use timeline::Timeline;

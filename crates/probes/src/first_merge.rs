@@ -11,7 +11,7 @@ use machines::probe::Lanes;
 use rustc_hash::FxHashMap;
 use simt::observe::GroupId;
 
-use super::first_difference::{
+use crate::first_difference::{
     GroupKey, IssueRecord, IssueRecording, PackedIssue, Statement, statement,
 };
 

@@ -16,7 +16,7 @@ use serde_json::json;
 use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
 use simt::slots::Domain;
 
-use super::mask_trace::is_outside;
+use crate::mask_trace::is_outside;
 
 /// Process numbers reserved for each launch, because blocks of different launches are different
 /// processes.

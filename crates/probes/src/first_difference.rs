@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// Most recorded issues of the first run.
 const MAX_RECORDED: usize = 1 << 22;
 /// Issues that are shown after the difference.
-pub(super) const SHOWN_AFTER: usize = 4;
+pub(crate) const SHOWN_AFTER: usize = 4;
 
 /// One issue of a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,21 +31,21 @@ pub struct IssueRecord {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PackedIssue {
+pub(crate) struct PackedIssue {
     number: u64,
-    pub(super) pc: u32,
-    pub(super) mask: u32,
+    pub(crate) pc: u32,
+    pub(crate) mask: u32,
 }
 
 /// A group of a launch.
-pub(super) type GroupKey = (usize, GroupId);
+pub(crate) type GroupKey = (usize, GroupId);
 
 /// The probe of the first run.
 #[derive(Clone, Debug, Default)]
 pub struct IssueRecording {
-    pub(super) launches: Vec<Arc<[Place]>>,
-    pub(super) groups: BTreeMap<GroupKey, Vec<PackedIssue>>,
-    pub(super) masks: Vec<Lanes>,
+    pub(crate) launches: Vec<Arc<[Place]>>,
+    pub(crate) groups: BTreeMap<GroupKey, Vec<PackedIssue>>,
+    pub(crate) masks: Vec<Lanes>,
     index: rustc_hash::FxHashMap<Lanes, u32>,
     number: u64,
     recorded: usize,
@@ -61,13 +61,13 @@ fn is_compared(place: &Place, lanes: &Lanes) -> bool {
 /// A statement of the program, whatever a pass made of the code: its place in the text, or its
 /// own text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Statement<'p> {
+pub(crate) enum Statement<'p> {
     At(Span),
     Text(&'p str),
 }
 
 /// Returns the statement of a place.
-pub(super) fn statement(place: &Place) -> Statement<'_> {
+pub(crate) fn statement(place: &Place) -> Statement<'_> {
     place.span.map_or(Statement::Text(&place.text), Statement::At)
 }
 
@@ -78,7 +78,7 @@ impl IssueRecording {
         !self.dropped
     }
 
-    pub(super) fn record_of(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
+    pub(crate) fn record_of(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
         let place = self.launches.get(launch)?.get(record.pc as usize)?.clone();
         let lanes = *self.masks.get(record.mask as usize)?;
         Some(IssueRecord { number: record.number, place, lanes })

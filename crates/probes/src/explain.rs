@@ -15,10 +15,9 @@ use serde_json::{Value, json};
 use simt::observe::{Branch, Events, Issue};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 
-use super::branches::BranchTable;
-use super::mask_trace::{self, MaskCost};
+use crate::branches::BranchTable;
+use crate::mask_trace::{self, MaskCost};
 use crate::slot_columns::{Column, SLOTS};
-use crate::source_texts::SourceTexts;
 
 /// The probe of lost lane slots.
 #[derive(Clone, Debug, Default)]
@@ -147,10 +146,11 @@ fn columns() -> impl Iterator<Item = &'static Column> {
 const SHOWN_BRANCHES: usize = 8;
 
 impl Explanation {
-    /// Replaces the instruction of each source line by the line itself, where its file can be read.
-    pub(crate) fn name_source_lines(&mut self, texts: &mut SourceTexts) {
+    /// Replaces the instruction of each source line by the line itself, where `text` of its file
+    /// and line is known.
+    pub fn name_source_lines(&mut self, mut text: impl FnMut(&str, u32) -> Option<String>) {
         for ((file, line), losses) in &mut self.source {
-            if let Some(text) = texts.line(file, *line) {
+            if let Some(text) = text(file, *line) {
                 losses.text = text.trim().into();
             }
         }

@@ -5,7 +5,8 @@ use places::{InlinedCall, Source, shown_file};
 use serde_json::{Value, json};
 
 /// Renders a place: its text, line, and source line.
-pub(crate) fn place_json(place: &Place) -> Value {
+#[must_use]
+pub fn place_json(place: &Place) -> Value {
     json!({
         "text": &*place.text,
         "line": place.line,

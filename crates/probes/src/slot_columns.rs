@@ -3,10 +3,10 @@
 use simt::slots::{LaneSlots, SlotCause};
 
 /// A column of the table of lane slots: its head and its count.
-pub(crate) type Column = (&'static str, fn(&LaneSlots) -> u64);
+pub type Column = (&'static str, fn(&LaneSlots) -> u64);
 
 /// The columns of the table of lane slots. Every slot is in exactly one.
-pub(crate) const SLOTS: [Column; 7] = [
+pub const SLOTS: [Column; 7] = [
     ("on", |s| s.of(SlotCause::On)),
     ("diverged", |s| s.of(SlotCause::Diverged)),
     ("masked", |s| s.masked_off),
