@@ -107,15 +107,18 @@ fn options([first, second, third]: [u8; 3]) -> (Options, TileOps) {
         linear_groups: [Linear::Off, Linear::On, Linear::Attribute][usize::from(second & 3) % 3],
         lc0_group: on(second, 2),
         exports_import: on(second, 3),
-        seed: u64::from(second >> 4),
+        seed: u64::from(second >> 4 & 3),
         align: on(third, 0),
         lenient_dim: on(third, 1),
         lenient_arg: on(third, 2),
         warn_gpr_writes: on(third, 3),
+        lenient_tiles: on(second, 6),
+        strict_linear: on(second, 7),
         l_bstop: on(third, 4),
         strict_branches: on(third, 5),
         conflicts: on(third, 6),
         check: true,
+        ..Options::default()
     };
     (options, if on(third, 7) { TileOps::V03 } else { TileOps::V04 })
 }
