@@ -9,11 +9,13 @@ use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use compute::Computation;
 use flow::analysis::{Facts, Web};
 use flow::footprint::Footprints;
+use ir::LaneReg;
 use ir::Sreg;
 use ir::Ty;
 use ir::mods::{AtomOp, Barrier, BoolOp, Order, Scope, Space};
 use products::Multiply;
 use simt::observe::AccessKind;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use vm::DetachedCollective;
@@ -441,6 +443,9 @@ pub struct Asynchronous {
     pub src: Vec<Src>,
     /// Where results go.
     pub dst: Vec<Dst>,
+    /// Whether another product of the same sums follows in the same block and turn, before anything
+    /// can see the sums.
+    pub is_followed: bool,
 }
 
 impl Asynchronous {
@@ -631,6 +636,9 @@ pub(crate) struct Storage {
     of: Vec<Src>,
     /// Webs that are known to hold one constant wherever they are read.
     constants: Vec<Option<Src>>,
+    /// By register, the row of one that products of warp groups read or write while other steps may
+    /// follow ([`Asynchronous::in_flight`]): all its webs have this row.
+    in_flight: BTreeMap<u32, u32>,
     pub(crate) narrow: u32,
     pub(crate) wide: u32,
     pub(crate) preds: u32,
@@ -640,14 +648,22 @@ pub(crate) struct Storage {
 impl Storage {
     pub(crate) fn new(function: &ir::Function, facts: &Facts) -> Self {
         let constants = vec![None; facts.webs().len()];
-        let of = Vec::new();
-        let mut this = Self { of, constants, narrow: 0, wide: 0, preds: 0, scalars: 0 };
+        let (of, in_flight) = (Vec::new(), BTreeMap::new());
+        let mut this = Self { of, constants, in_flight, narrow: 0, wide: 0, preds: 0, scalars: 0 };
         let next = |n: &mut u32| {
             *n += 1;
             *n - 1
         };
+        for reg in in_flight_registers(function) {
+            this.in_flight.entry(reg).or_insert_with(|| next(&mut this.narrow));
+        }
         for web in 0..facts.webs().len() as u32 {
-            let (web, ty) = (Web(web), function.regs[facts.webs().reg(Web(web)).index()].ty);
+            let reg = facts.webs().reg(Web(web));
+            let (web, ty) = (Web(web), function.regs[reg.index()].ty);
+            if let Some(&row) = this.in_flight.get(&reg.0) {
+                this.of.push(Src::Narrow(row));
+                continue;
+            }
             let src = match (facts.value(web).stride(), ty) {
                 (_, ir::RegTy::B128) => Src::Pair(next(&mut this.wide), next(&mut this.wide)),
                 (Some(stride), _) => {
@@ -693,14 +709,26 @@ impl Storage {
         }
         for (web, inst) in moves {
             let bits = function.regs[webs.reg(web).index()].ty.bits();
-            let plain =
-                writes[web.index()] == 1 && bits <= 64 && inst.ty.is_some_and(|t| t.bits() == bits);
+            let plain = writes[web.index()] == 1
+                && !self.is_in_flight(webs.reg(web))
+                && bits <= 64
+                && inst.ty.is_some_and(|t| t.bits() == bits);
             let value = inst.operands.first().filter(|_| plain).and_then(&constant);
             if let Some(Src::Const(value)) = value {
                 let value = value & u64::MAX >> (64 - bits.clamp(1, 64));
                 self.constants[web.index()] = Some(Src::Const(value));
             }
         }
+    }
+
+    /// Returns whether a register is read or written while other steps may follow.
+    pub(crate) fn is_in_flight(&self, reg: LaneReg) -> bool {
+        self.in_flight.contains_key(&reg.0)
+    }
+
+    /// The rows of such registers, which steps may read before anything has written them.
+    pub(crate) fn rows_in_flight(&self) -> impl Iterator<Item = Src> {
+        self.in_flight.values().map(|&row| Src::Narrow(row))
     }
 
     pub(crate) fn dst(&self, web: Option<Web>) -> Dst {
@@ -714,6 +742,23 @@ impl Storage {
             Some(Src::Const(_) | Src::ConstPair(..)) => Dst::None,
         }
     }
+}
+
+/// The registers of 32 bits that products of warp groups name.
+fn in_flight_registers(function: &ir::Function) -> impl Iterator<Item = u32> {
+    let insts = function.blocks.iter().flat_map(|block| &block.insts);
+    let products = insts.filter(|inst| matches!(inst.op, ir::Op::Wgmma | ir::Op::WgmmaReg));
+    let named = products.flat_map(|inst| {
+        let operands = inst.operands.iter().filter_map(|operand| match operand {
+            ir::Operand::Reg(reg) => Some(*reg),
+            _ => None,
+        });
+        inst.results.iter().flatten().copied().chain(operands)
+    });
+    named.filter_map(|reg| match reg {
+        ir::Reg::Lane(reg) if function.regs[reg.index()].ty == ir::RegTy::B32 => Some(reg.0),
+        _ => None,
+    })
 }
 
 impl Code {

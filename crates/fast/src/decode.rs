@@ -82,7 +82,10 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         wide: storage.wide,
         preds: storage.preds,
         scalars: storage.scalars,
-        cleared: facts.webs().live_into(0).iter().map(|&web| storage.src(web)).collect(),
+        cleared: {
+            let webs = facts.webs().live_into(0).iter().map(|&web| storage.src(web));
+            webs.chain(storage.rows_in_flight()).collect()
+        },
         screened: None,
         has_calls: matches!(whole.function, Cow::Owned(_)),
         param_bytes: setup.params.len(),
@@ -209,6 +212,7 @@ impl Decoder<'_> {
                 crate::ends::may_decline(&step.kind, follows, self.setup.params.len());
             self.steps.push(step);
         }
+        crate::group_products::find_chains(&mut self.steps[first..]);
         let end = self.end(b, block)?;
         self.may_decline |= matches!(end, End::Switch(..) | End::Call(..) | End::Return(..));
         let pc = places.end.saturating_sub(1);
@@ -326,7 +330,12 @@ impl Decoder<'_> {
             let pred = self.storage.src(self.facts.webs().guard(b, i)?);
             Some(Guard { pred, negated: g.negated })
         });
-        let blend = (0..inst.results.len()).any(|r| self.facts.blends(b, i, r));
+        // What one web leaves in the row of such a register is another's.
+        let shared = inst.results.iter().any(|&result| match result {
+            Some(Reg::Lane(reg)) => self.storage.is_in_flight(reg),
+            _ => false,
+        });
+        let blend = shared || (0..inst.results.len()).any(|r| self.facts.blends(b, i, r));
         let kind = match inst.op.info().class {
             _ if inst.op == Op::Fence => Kind::Fence,
             // Copies are done at their place.
@@ -675,7 +684,8 @@ impl Decoder<'_> {
             _ => (0..inst.operands.len()).map(operand).collect::<Result<_, _>>()?,
         };
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
-        Ok(Kind::Asynchronous(Box::new(Asynchronous { what, src, dst })))
+        let is_followed = false;
+        Ok(Kind::Asynchronous(Box::new(Asynchronous { what, src, dst, is_followed })))
     }
 
     /// Returns the barriers that wait for all threads of the CTA, as bits; all, if a register names

@@ -9,6 +9,7 @@ use crate::code::{Block, Code, End};
 use crate::commit::Commits;
 use crate::context::{Context, unrank};
 use crate::detail::Detail;
+use crate::group_products::GroupProducts;
 use crate::slice::Slice;
 use crate::stack::{Entry, Target};
 use crate::step::StepOutcome;
@@ -93,6 +94,7 @@ pub(crate) struct Machine<'m> {
     pub(crate) spans: Vec<AccessSpan>,
     /// Warps of the CTA that no longer wait, for a worker that keeps their positions.
     pub(crate) released: Vec<usize>,
+    pub(crate) products: GroupProducts,
     pub(crate) turns: u32,
     /// The value of `turns` at the last call of the observer.
     last_poll: u32,
@@ -145,6 +147,7 @@ impl<'m> Machine<'m> {
             workers,
             spans: Vec::new(),
             released: Vec::new(),
+            products: GroupProducts::default(),
             turns: 0,
             last_poll: 0,
             progress: false,

@@ -218,9 +218,14 @@ fn of_groups(rng: &mut Rng, out: &mut impl Write) {
         let rules = if elements[0] == S32 { &RULE[..] } else { &MatrixSums::ALL };
         for &rule in rules.iter().filter(|&&rule| rule != MatrixSums::Exact) {
             let mut sums = sums.clone();
-            let call = || multiply.multiply(level, rule, black_box(factors.clone()), &mut sums);
-            let operations = 2 * 64 * product.columns * product.depth();
-            line(out, &name, &format!("{} {rule}", level.name()), operations, time(20, call));
+            // Kernels multiply tiles that are 64 elements of 16 bits deep.
+            for count in [1, 4] {
+                let mut factors = vec![factors.clone(); count];
+                let call = || multiply.multiply(level, rule, black_box(&mut factors), &mut sums);
+                let operations = count * 2 * 64 * product.columns * product.depth();
+                let how = format!("{} {rule} x{count}", level.name());
+                line(out, &name, &how, operations, time(20, call));
+            }
         }
     }
 }

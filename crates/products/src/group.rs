@@ -83,10 +83,11 @@ impl GroupMultiply {
         &self.product
     }
 
-    /// The tiles of A or B in shared memory: `read` gives the 16 bytes, the first one lowest, at an
-    /// offset. A is ordered by rows, B by columns, each then by depth.
+    /// The tiles of A or B in shared memory: `read` gives the words of the 16 bytes at an offset. A
+    /// is ordered by rows, B by columns, each then by depth.
     #[must_use]
-    pub fn read(&self, from: &Descriptor, role: Role, read: impl Fn(u32) -> u128) -> Vec<Tile> {
+    #[inline]
+    pub fn read(&self, from: &Descriptor, role: Role, read: impl Fn(u32) -> [u32; 4]) -> Vec<Tile> {
         let product = &self.product;
         let (lines, depth, side) = match role {
             Role::A => (CELL.0 * WARPS, DEPTH, 0),
@@ -95,12 +96,18 @@ impl GroupMultiply {
         let mut out = Vec::with_capacity(lines / 8 * depth);
         for line in 0..lines as u32 / 8 {
             for depth in 0..depth as u32 {
-                let unit = |i: u32| match product.major[side] {
-                    Major::Depth => read(from.along_depth(8 * line + i, 16 * depth)),
-                    Major::Across => read(from.across(8 * depth + i, 16 * line)),
+                let places = match product.major[side] {
+                    Major::Depth => from.eight_along_depth(8 * line, 16 * depth),
+                    Major::Across => from.eight_across(8 * depth, 16 * line),
                 };
-                let units: [u128; 8] = std::array::from_fn(|i| unit(i as u32));
-                out.push(tile(units, product.major[side]));
+                let mut units = [0; LANES];
+                for (unit, at) in units.as_chunks_mut::<4>().0.iter_mut().zip(places) {
+                    *unit = read(at);
+                }
+                out.push(match product.major[side] {
+                    Major::Depth => units,
+                    Major::Across => transposed(&units),
+                });
             }
         }
         out
@@ -113,50 +120,58 @@ impl GroupMultiply {
         tiles.map(|(warp, at)| register(warp, at / DEPTH + 2 * (at % DEPTH))).collect()
     }
 
-    /// Adds the product to sums: the registers of the first warp, then those of the next one.
+    /// Adds products, one after the other, to sums: the registers of the first warp, then those of
+    /// the next one.
     pub fn multiply(
         &self,
         level: Level,
         rule: MatrixSums,
-        mut factors: Factors,
+        factors: &mut [Factors],
         sums: &mut [Tile],
     ) {
         let [_, a, b] = self.product.elements;
         let [negated_a, negated_b] = self.product.negated;
-        negate(&mut factors.a, a, negated_a);
-        negate(&mut factors.b, b, negated_b);
-        let undone = self.in_vectors(level, rule, &factors, sums);
+        for factors in &mut *factors {
+            negate(&mut factors.a, a, negated_a);
+            negate(&mut factors.b, b, negated_b);
+        }
+        let undone = self.in_vectors(level, rule, factors, sums);
         let of_warp = sums.len() / WARPS;
         let each = of_warp / (self.product.columns / CELL.1);
         for (warp, column) in undone {
             let sums = &mut sums[warp * of_warp + column * each..][..each];
-            if !self.as_warp(level, rule, &factors, (warp, column), sums) {
-                self.by_model(rule, &factors, (warp, column), sums);
+            for factors in &*factors {
+                if !self.as_warp(level, rule, factors, (warp, column), sums) {
+                    self.by_model(rule, factors, (warp, column), sums);
+                }
             }
         }
     }
 
-    /// Adds what vector instructions add of a whole product; returns the cells that remain.
+    /// Adds what vector instructions add of whole products; returns the cells that remain.
     fn in_vectors(
         &self,
         level: Level,
         rule: MatrixSums,
-        factors: &Factors,
+        factors: &[Factors],
         sums: &mut [Tile],
     ) -> Vec<(usize, usize)> {
         #[cfg(target_arch = "x86_64")]
         if let (false, Some(avx512)) = (self.product.elements[1].is_integer(), Avx512::of(level)) {
-            let expansion = |warp: usize| {
+            let expansion = |factors: &Factors, warp: usize| {
                 let [words, selectors] = &factors.metadata?[warp];
                 let stored =
                     |depth| avx512.words([0, 1].map(|half| factors.left(warp, half, depth)));
                 let metadata = self.product.metadata()?;
                 Some(Expansion::new(&metadata, [words, selectors], stored))
             };
-            let all = || Some([expansion(0)?, expansion(1)?, expansion(2)?, expansion(3)?]);
-            let (elements, all) = (self.product.elements, all());
+            let of = |factors: &Factors| {
+                let expansion = |warp| expansion(factors, warp);
+                Some([expansion(0)?, expansion(1)?, expansion(2)?, expansion(3)?])
+            };
+            let (elements, expansions) = (self.product.elements, factors.iter().map(of).collect());
             let undone =
-                vectors::multiply_group(avx512, rule, elements, factors, all.as_ref(), sums);
+                vectors::multiply_group(avx512, rule, elements, (factors, expansions), sums);
             if let Some(undone) = undone {
                 return undone;
             }
@@ -240,18 +255,18 @@ impl GroupMultiply {
     }
 }
 
-/// Eight units of shared memory as a tile. Units that lie across have elements of 16 bits.
-fn tile(units: [u128; 8], major: Major) -> Tile {
-    let lines = match major {
-        Major::Depth => units,
-        Major::Across => {
-            let halves = units.map(|unit| std::array::from_fn(|i| (unit >> (16 * i)) as u16));
-            let transposed = crate::permute::transposed_halves(&halves);
-            transposed
-                .map(|line| line.iter().rev().fold(0, |unit, &half| unit << 16 | u128::from(half)))
-        }
-    };
-    std::array::from_fn(|lane| (lines[lane / 4] >> (32 * (lane % 4))) as u32)
+/// Eight units of elements of 16 bits that lie across, as a tile.
+fn transposed(units: &Tile) -> Tile {
+    let halves = |unit: &[u32; 4]| std::array::from_fn(|i| (unit[i / 2] >> (16 * (i % 2))) as u16);
+    let mut lines = [[0; 8]; 8];
+    for (line, unit) in lines.iter_mut().zip(units.as_chunks::<4>().0) {
+        *line = halves(unit);
+    }
+    let lines = crate::permute::transposed_halves(&lines);
+    std::array::from_fn(|lane| {
+        let [low, high] = [0, 1].map(|part| lines[lane / 4][2 * (lane % 4) + part]);
+        u32::from(low) | u32::from(high) << 16
+    })
 }
 
 /// The elements of lines, line by line, from tiles of eight lines and a depth.

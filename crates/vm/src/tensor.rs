@@ -71,27 +71,49 @@ pub enum TensorMisuse {
     Rows,
 }
 
-/// The runs of bytes that a thread's tensor copy moves.
+/// What a thread's tensor copy moves.
 #[derive(Clone, Debug)]
 pub struct TensorPlan {
     /// The tensor map.
     pub map: TensorMap,
-    /// The runs.
-    pub runs: Vec<Run>,
     /// Bytes that it moves, those out of bounds among them.
     pub bytes: u64,
+    /// Where it begins: coordinates and offsets, or a column and rows.
+    at: SmallVec<[i32; 5]>,
+    offsets: SmallVec<[u16; 3]>,
+    rows: Option<[i32; 5]>,
+    /// The place in shared memory.
+    shared: u64,
 }
 
 impl TensorPlan {
-    /// Where the runs are in global memory, and how long they are.
-    fn global(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.runs.iter().filter_map(|run| run.global.map(|at| (at, run.bytes)))
+    fn coordinates(&self) -> Coordinates<'_> {
+        match &self.rows {
+            Some(rows) => Coordinates::Rows(rows),
+            None => Coordinates::At(&self.at, &self.offsets),
+        }
     }
 
-    /// Where they are in shared memory.
-    fn shared(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.runs.iter().map(|run| (run.shared, run.bytes))
+    /// The runs of bytes that it moves, in the order of shared memory before the swizzle.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Run> {
+        self.map.runs(&self.coordinates(), self.shared)
     }
+
+    /// Tells of the bytes of each line, as [`TensorMap::lines_of_bytes`].
+    pub fn lines_of_bytes(&self, tell: impl FnMut(Run)) -> Option<()> {
+        self.map.lines_of_bytes(&self.coordinates(), self.shared, tell)
+    }
+}
+
+/// Where runs are in global memory, and how long they are.
+fn global_of(runs: &[Run]) -> impl Iterator<Item = (u64, u64)> {
+    runs.iter().filter_map(|run| run.global.map(|at| (at, run.bytes)))
+}
+
+/// Where runs are in shared memory.
+fn shared_of(runs: &[Run]) -> impl Iterator<Item = (u64, u64)> {
+    runs.iter().map(|run| (run.shared, run.bytes))
 }
 
 /// Reads the tensor map of a thread, and finds what is to be moved.
@@ -136,12 +158,7 @@ pub fn plan_copy<S: Copy>(
     if !shared.is_multiple_of(128) {
         return Err(TensorMisuse::Address(shared));
     }
-    let coordinates = match &rows {
-        Some(rows) => Coordinates::Rows(rows),
-        None => Coordinates::At(&at, &offsets),
-    };
-    let runs = map.runs(&coordinates, shared);
-    Ok(TensorPlan { map, runs, bytes })
+    Ok(TensorPlan { map, bytes, at, offsets, rows, shared })
 }
 
 /// The mode as instructions name it.
@@ -276,7 +293,7 @@ fn operation<const N: usize>(
             let mut transfers = loads(state, (cta, thread), &plan)?;
             let mut barriers: Barriers = smallvec::smallvec![(slot, offset, bytes)];
             if let Some(mask) = op.mask.map(get) {
-                let to = plan.runs.first().map_or(0, |run| run.shared & 0xff_ffff);
+                let to = plan.shared & 0xff_ffff;
                 let slots = slots_of(state, cta, mask as u16, to)?;
                 barriers = slots.iter().map(|&slot| (slot, offset, bytes)).collect();
                 transfers = slots.iter().flat_map(|&slot| moved(&transfers, slot)).collect();
@@ -346,8 +363,9 @@ fn loads<const N: usize>(
 ) -> Result<Vec<Transfer>, Cause> {
     let read = Side { space: Space::Global, reach: false, kind: AccessKind::Load };
     let written = Side { space: Space::Shared, reach: true, kind: AccessKind::Store };
-    let (sources, targets) =
-        (read.hull(state, by, plan.global()), written.hull(state, by, plan.shared()));
+    let runs = plan.runs();
+    let sources = read.hull(state, by, global_of(&runs));
+    let targets = written.hull(state, by, shared_of(&runs));
     let one = |run: &Run| {
         let to = written.located(state, by, targets, (run.shared, run.bytes))?;
         let from = match run.global {
@@ -362,7 +380,7 @@ fn loads<const N: usize>(
         };
         Ok(Transfer { from, to, bytes: run.bytes, effect: Effect::Copy })
     };
-    plan.runs.iter().map(one).collect()
+    runs.iter().map(one).collect()
 }
 
 fn stores<const N: usize>(
@@ -381,7 +399,8 @@ fn stores<const N: usize>(
     };
     let read = Side { space: Space::Shared, reach: false, kind: AccessKind::Load };
     let written = Side { space: Space::Global, reach: false, kind: writes };
-    let targets = written.hull(state, by, plan.global());
+    let runs = plan.runs();
+    let targets = written.hull(state, by, global_of(&runs));
     // Elements of 6 bits are bytes in shared memory.
     let packs = plan.map.element == TensorElement::U6x16Align16;
     let effect = if packs { Effect::Pack } else { effect };
@@ -393,5 +412,5 @@ fn stores<const N: usize>(
         let transfer = |from, to| Transfer { from, to, bytes, effect };
         Some(from.and_then(|from| Ok(transfer(Source::Memory(from), to?))))
     };
-    plan.runs.iter().filter_map(one).collect()
+    runs.iter().filter_map(one).collect()
 }

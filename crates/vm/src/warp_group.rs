@@ -401,7 +401,7 @@ fn multiply_whole<const N: usize>(
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     let registers = Registers { first: group * THREADS, info: &info, pending };
-    let Some(factors) = factors(cta, multiply, sources, &registers) else { return };
+    let Some(mut factors) = factors(cta, multiply, sources, &registers) else { return };
     let mut sums = Vec::with_capacity(WARPS * sources.sums.len());
     for warp in 0..WARPS {
         let adds = pending.adds[warp];
@@ -410,6 +410,7 @@ fn multiply_whole<const N: usize>(
             _ => registers.read(cta, src, warp, adds),
         }));
     }
+    let factors = std::slice::from_mut(&mut factors);
     multiply.multiply(Level::best(), info.matrix_sums, factors, &mut sums);
     for (warp, sums) in sums.chunks(op.dst.len().max(1)).enumerate() {
         for (&row, values) in op.dst.iter().zip(sums) {
@@ -427,7 +428,10 @@ fn factors<const N: usize>(
 ) -> Option<Factors> {
     let descriptors = &registers.pending.descriptors;
     let mut parsed = descriptors.iter().filter_map(|&bits| Descriptor::parse(bits).ok());
-    let unit = |offset: u32| cta.shared.load_u128(offset.into()).unwrap_or(0);
+    let unit = |offset: u32| {
+        let unit = cta.shared.load_u128(offset.into()).unwrap_or(0);
+        std::array::from_fn(|word| (unit >> (32 * word)) as u32)
+    };
     let of = |src, warp| registers.read(cta, src, warp, u32::MAX);
     let left = match sources.left {
         [] => multiply.read(&parsed.next()?, Role::A, unit),

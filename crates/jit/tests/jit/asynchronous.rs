@@ -50,14 +50,16 @@ impl Shape {
         if self.element.0 == "s8" { "s32" } else { "f32" }
     }
 
-    fn product(&self) -> String {
+    /// A product; `of_sums` takes factors in registers from the sums.
+    fn product(&self, of_sums: bool) -> String {
         let list = |of: &str, count: usize| {
             let names: Vec<String> = (0..count).map(|i| format!("%{of}{i}")).collect();
             format!("{{{}}}", names.join(", "))
         };
         let ((element, depth), columns, sum) = (self.element, self.columns, self.sum());
         let wide = element.ends_with("f16");
-        let left = if self.registers { list("l", 4) } else { "%da".to_owned() };
+        let registers = if of_sums { "d" } else { "l" };
+        let left = if self.registers { list(registers, 4) } else { "%da".to_owned() };
         let signs = if self.sum() == "s32" { "" } else { ", 1, 1" };
         let major = match (wide, self.registers) {
             (false, _) => "",
@@ -93,7 +95,7 @@ fn kernel(rng: &mut Rng, shape: &Shape) -> String {
 .address_size 64
 .visible .entry k(.param .u64 n, .param .u64 a, .param .u64 b) {{
   .reg .pred %p, %q, %add, %lead;
-  .reg .b32 %t, %w, %r, %s, %par, %bar, %full, %empty, %lane, %left, %right, %x<4>, %l<4>;
+  .reg .b32 %t, %w, %r, %s, %par, %bar, %full, %empty, %lane, %left, %right, %x<4>, %l<4>, %seen;
   .reg .b32 %d<16>;
   .reg .b64 %a, %b, %at, %da, %db;
   .shared .align 128 .b8 stages[{}];
@@ -178,6 +180,7 @@ consume:
         text,
         "  mov.b32 %l0, 0x38383838;\n  mov.b32 %l1, 0x30303030;\n  mov.b32 %l2, 0x3838;
   mov.b32 %l3, %lane;
+  mov.u32 %seen, 0;
 next:
 {place}  mov.u32 %bar, %full;
 "
@@ -197,8 +200,15 @@ next:
 ",
         rng.below(3)
     );
-    for _ in 0..1 + rng.below(2) {
-        text.push_str(&shape.product());
+    // Products of the same sums are computed together, unless something between them names these.
+    for _ in 0..1 + rng.below(4) {
+        text.push_str(&shape.product(rng.one_in(4)));
+        text.push_str(match rng.below(4) {
+            0 => "  mad.lo.u32 %seen, %seen, 3, %d1;\n",
+            1 => "  add.u32 %x2, %x0, 1;\n",
+            2 => "  mov.b32 %d2, 0x3c003c00;\n",
+            _ => "",
+        });
     }
     let _ = write!(
         text,
@@ -229,11 +239,12 @@ next:
   add.u64 %at, %at, %a;
 ",
         if shape.all { 0 } else { 31 },
-        2 * columns
+        2 * columns + 4
     );
     for i in 0..columns / 2 {
         let _ = writeln!(text, "  st.global.b32 [%at+{}], %d{i};", 4 * i);
     }
+    let _ = write!(text, "  st.global.b32 [%at+{}], %seen;\n", 2 * columns);
     text.push_str("done:\n  ret;\n}\n");
     text
 }
@@ -255,7 +266,7 @@ pub(crate) fn compare(
     (launch.grid, launch.block) = ([1 + rng.below(4) as u32, 1, 1], [threads as u32, 1, 1]);
     launch.limit = 100_000;
     launch.params = 0u64.to_le_bytes().to_vec();
-    let words = [4 * 256 * 12, 8192 / 4];
+    let words = [4 * 256 * 13, 8192 / 4];
     for (name, words) in ["a", "b"].into_iter().zip(words) {
         let buffer = launch.memory.allocate(name, 4 * words as u64).expect("room");
         let word = |_| (0x3838_3838 | rng.bits() as u32 & 0x8787_8787).to_le_bytes();

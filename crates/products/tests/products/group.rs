@@ -30,8 +30,8 @@ fn elements() -> Vec<[Element; 3]> {
     out
 }
 
-/// One product of random numbers: both factors in shared memory, in layouts where lines overlap
-/// others; what lies there does not matter.
+/// Products of random numbers, one after the other: both factors in shared memory, in layouts where
+/// lines overlap others; what lies there does not matter.
 fn compare(
     rng: &mut Rng,
     product: GroupProduct,
@@ -55,7 +55,9 @@ fn compare(
         let start = (start >> 4) + rng.below(8) as u64;
         Descriptor::parse(start | strides | base << 49 | swizzle << 62).expect("it is right")
     };
-    let (from_a, from_b) = (descriptor(rng, 0), descriptor(rng, MEMORY as u64 / 2));
+    let from: Vec<[Descriptor; 2]> = (0..1 + rng.below(3))
+        .map(|_| [descriptor(rng, 0), descriptor(rng, MEMORY as u64 / 2)])
+        .collect();
     let registers = product.registers();
     let addends: Vec<Tile> =
         (0..WARPS * registers).map(|_| std::array::from_fn(|_| word(rng, d, sum))).collect();
@@ -65,22 +67,28 @@ fn compare(
     let of = |thread: usize, index: usize| {
         u64::from(addends[thread / LANES * registers + index][thread % LANES])
     };
-    let factors = (product.read_a(&from_a, read), product.read_b(&from_b, read));
     let words = |warp: usize| {
         of_warp.get(warp).map_or(([0; LANES], 0), |[words, selector]| (*words, selector[0]))
     };
-    let wanted = product.multiply(rule, factors, &product.gather_sums(of), words);
+    let mut wanted = product.gather_sums(of);
+    for [a, b] in &from {
+        let factors = (product.read_a(a, read), product.read_b(b, read));
+        wanted = product.multiply(rule, factors, &wanted, words);
+    }
     let wanted = product.scatter_sums(&wanted);
 
     let multiply = GroupMultiply::new(product);
     for level in levels() {
         let narrow = |row: [u64; LANES]| row.map(|value| value as u32);
         let metadata = product.metadata().map(|_| std::array::from_fn(|w| of_warp[w].map(narrow)));
-        let [a, b] =
-            [(&from_a, Role::A), (&from_b, Role::B)].map(|(d, r)| multiply.read(d, r, read));
-        let factors = Factors::new(a, b, metadata);
+        let words = |at: u32| std::array::from_fn(|word| (read(at) >> (32 * word)) as u32);
+        let factors = |[a, b]: &[Descriptor; 2]| {
+            let [a, b] = [(a, Role::A), (b, Role::B)].map(|(d, r)| multiply.read(d, r, words));
+            Factors::new(a, b, metadata)
+        };
+        let mut factors: Vec<Factors> = from.iter().map(factors).collect();
         let mut sums = addends.clone();
-        multiply.multiply(level, rule, factors, &mut sums);
+        multiply.multiply(level, rule, &mut factors, &mut sums);
         for (thread, index) in (0..WARPS * LANES).flat_map(|t| (0..registers).map(move |i| (t, i)))
         {
             let got = sums[thread / LANES * registers + index][thread % LANES];
@@ -179,7 +187,7 @@ fn totals_beyond_a_word_are_those_of_the_model() {
                 |_| ([0; LANES], 0),
             );
             for level in levels() {
-                let factors = Factors::new(vec![two; 16], vec![two; columns / 4], None);
+                let factors = &mut [Factors::new(vec![two; 16], vec![two; columns / 4], None)];
                 let mut sums = all(product.registers());
                 multiply.multiply(level, MatrixSums::Device, factors, &mut sums);
                 assert!(sums.iter().flatten().all(|&sum| u64::from(sum) == wanted[0]), "{level}");
@@ -205,7 +213,7 @@ fn what_a_sparse_factor_has_not_has_no_exponent() {
     let small = vec![[0x2000_2000; LANES]; 16];
     let right = std::array::from_fn(|lane| if lane % 2 == 0 { 0x3f80_3f80 } else { 0x7180_7180 });
     for level in levels() {
-        let factors = Factors::new(small.clone(), vec![right; 4], Some(metadata));
+        let factors = &mut [Factors::new(small.clone(), vec![right; 4], Some(metadata))];
         let mut sums = vec![[0; LANES]; WARPS * product.registers()];
         multiply.multiply(level, MatrixSums::Device, factors, &mut sums);
         // 16 times 2^-63.

@@ -129,20 +129,40 @@ impl Descriptor {
     /// into it.
     #[must_use]
     pub const fn along_depth(&self, line: u32, byte: u32) -> u32 {
-        let width = self.swizzle.bytes();
-        let offset =
-            line % 8 * width + line / 8 * self.stride + byte / width * self.leading + byte % width;
-        self.swizzle.place(self.start + offset, self.base)
+        let [next_byte, next_line] = [self.leading, self.stride];
+        self.place([line, byte], [next_line, next_byte], line % 8)
+    }
+
+    /// The offsets of the same byte of eight rows or columns, of which the first is a multiple of
+    /// eight.
+    #[must_use]
+    pub fn eight_along_depth(&self, line: u32, byte: u32) -> [u32; 8] {
+        let strides = [self.stride, self.leading];
+        std::array::from_fn(|i| self.place([line, byte], strides, i as u32))
     }
 
     /// The offset in shared memory of a byte of a matrix that is stored across: at a depth, `byte`
     /// bytes from the first row or column.
     #[must_use]
     pub const fn across(&self, depth: u32, byte: u32) -> u32 {
-        let width = self.swizzle.bytes();
         let (next_line, next_depths) = self.strides_across();
+        self.place([depth, byte], [next_depths, next_line], depth % 8)
+    }
+
+    /// The offsets of the same byte at eight depths, of which the first is a multiple of eight.
+    #[must_use]
+    pub fn eight_across(&self, depth: u32, byte: u32) -> [u32; 8] {
+        let (next_line, next_depths) = self.strides_across();
+        std::array::from_fn(|i| self.place([depth, byte], [next_depths, next_line], i as u32))
+    }
+
+    /// The offset of a byte of line `number` of the eight that one is among. The strides are from
+    /// eight lines to the next, and from a line to where it goes on.
+    const fn place(&self, [line, byte]: [u32; 2], [eight, along]: [u32; 2], number: u32) -> u32 {
+        let width = self.swizzle.bytes();
+        let bits = width.trailing_zeros();
         let offset =
-            depth % 8 * width + depth / 8 * next_depths + byte / width * next_line + byte % width;
+            number * width + line / 8 * eight + (byte >> bits) * along + (byte & (width - 1));
         self.swizzle.place(self.start + offset, self.base)
     }
 

@@ -39,6 +39,16 @@ pub struct Run {
     pub bytes: u64,
 }
 
+/// Elements of a line of a box that are all in bounds, or all out of bounds.
+struct Elements {
+    /// The global address of the first; `None` if they are out of bounds.
+    global: Option<u64>,
+    /// The shared address of the line before the swizzle.
+    line: u64,
+    /// The first, and the end.
+    range: [u64; 2],
+}
+
 /// A part of the box along the innermost dimension.
 struct Line {
     /// The global address of element 0 of the innermost dimension; `None` if it is out of bounds.
@@ -94,10 +104,43 @@ impl TensorMap {
     /// before the swizzle.
     #[must_use]
     pub fn runs(&self, at: &Coordinates<'_>, shared: u64) -> Vec<Run> {
-        let (inner, bits) = (self.inner(), self.element.bits());
         let mut out = Vec::new();
+        self.elements(at, shared, |Elements { global, line, range }| {
+            if self.element.is_padded() {
+                return self.spread(global, line, range, &mut out);
+            }
+            self.split(self.dense(global, line, range), &mut out);
+        });
+        out
+    }
+
+    /// Tells of the bytes of each line of a copy: neighbours in global memory, and in shared memory
+    /// before the swizzle, in whose order they come. `None` if elements have gaps.
+    pub fn lines_of_bytes(
+        &self,
+        at: &Coordinates<'_>,
+        shared: u64,
+        mut tell: impl FnMut(Run),
+    ) -> Option<()> {
+        let dense = !self.element.is_padded();
+        dense.then(|| {
+            self.elements(at, shared, |Elements { global, line, range }| {
+                tell(self.dense(global, line, range));
+            });
+        })
+    }
+
+    /// The bytes of elements without gaps, before the swizzle.
+    fn dense(&self, global: Option<u64>, line: u64, [first, end]: [u64; 2]) -> Run {
+        let bits = self.element.bits();
+        Run { global, shared: line + first * bits / 8, bytes: (end - first) * bits / 8 }
+    }
+
+    /// Tells of the elements of each line, those out of bounds apart.
+    fn elements(&self, at: &Coordinates<'_>, shared: u64, mut tell: impl FnMut(Elements)) {
+        let (inner, bits, pitch) = (self.inner(), self.element.bits(), self.pitch());
         for (number, line) in self.lines(at).into_iter().enumerate() {
-            let start = shared + number as u64 * self.pitch();
+            let start = shared + number as u64 * pitch;
             // Elements are in bounds from `from` to `to`.
             let extent = self.extents[0] as i64;
             let from = (-line.first).clamp(0, inner as i64) as u64;
@@ -106,18 +149,16 @@ impl TensorMap {
                 let offset = (line.first + element as i64) as u64 * bits / 8;
                 line.global.map(|row| row.wrapping_add(offset))
             };
-            let parts = [(0, from, false), (from, to, true), (to, inner, false)];
-            for (first, end, inside) in parts.into_iter().filter(|p| p.0 < p.1) {
-                let global = if inside { place(first) } else { None };
-                if self.element.is_padded() {
-                    self.spread(global, start, [first, end], &mut out);
-                    continue;
+            let mut part = |first: u64, end: u64, inside: bool| {
+                if first < end {
+                    let global = if inside { place(first) } else { None };
+                    tell(Elements { global, line: start, range: [first, end] });
                 }
-                let bytes = [first * bits / 8, end * bits / 8];
-                self.split(global, start, bytes, &mut out);
-            }
+            };
+            part(0, from, false);
+            part(from, to, true);
+            part(to, inner, false);
         }
-        out
     }
 
     /// Adds elements of a line from one to another, of which 16 have 16 bytes of shared memory.
@@ -130,24 +171,13 @@ impl TensorMap {
         }));
     }
 
-    /// Adds the bytes of a line from one to another, in units that the swizzle leaves together.
-    fn split(&self, global: Option<u64>, line: u64, [from, to]: [u64; 2], out: &mut Vec<Run>) {
-        let mut at = from;
-        while at < to {
-            let address = line + at;
-            // The finest swizzle exchanges 8 bytes.
-            let unit = if self.swizzle.span() == 16 { u64::MAX } else { 8 - address % 8 };
-            let bytes = unit.min(to - at);
-            let run = Run {
-                global: global.map(|global| global.wrapping_add(at - from)),
-                shared: self.swizzle.place(address),
-                bytes,
-            };
+    /// Adds the bytes of a line, in units that the swizzle leaves together.
+    fn split(&self, line: Run, out: &mut Vec<Run>) {
+        for unit in self.swizzle.units(line) {
             match out.last_mut() {
-                Some(last) if follows(last, &run) => last.bytes += bytes,
-                _ => out.push(run),
+                Some(last) if follows(last, &unit) => last.bytes += unit.bytes,
+                _ => out.push(unit),
             }
-            at += bytes;
         }
     }
 
@@ -196,14 +226,19 @@ impl TensorMap {
         let count = |d: usize| if d < rank { extents[d].div_ceil(self.steps[d]) } else { 1 };
         let counts: [u32; MAX_RANK] = std::array::from_fn(count);
         let total: u64 = counts[1..].iter().map(|&c| u64::from(c)).product();
-        let line = |mut number: u64| {
-            let mut at = [0; MAX_RANK];
-            for (dimension, &count) in counts.iter().enumerate().skip(1) {
-                let index = number % u64::from(count);
-                number /= u64::from(count);
-                at[dimension] = start(dimension) + index as i64 * i64::from(self.steps[dimension]);
+        let mut at: [i64; MAX_RANK] = std::array::from_fn(|d| if d == 0 { 0 } else { start(d) });
+        let mut index = [0; MAX_RANK];
+        let line = |_| {
+            let line = Line { global: self.row(&at), first: start(0) };
+            for d in 1..rank {
+                index[d] += 1;
+                at[d] += i64::from(self.steps[d]);
+                if index[d] < counts[d] {
+                    break;
+                }
+                (index[d], at[d]) = (0, start(d));
             }
-            Line { global: self.row(&at), first: start(0) }
+            line
         };
         (0..total).map(line).collect()
     }

@@ -148,20 +148,61 @@ impl TensorSwizzle {
         }
     }
 
-    /// The shared address of a byte: bits of the number of its line of 128 bytes are combined with
-    /// the number of its unit by exclusive or.
+    /// How it places bytes: as the exclusive or of an address with two parts of the number of its
+    /// line of 128 bytes, each a mask and a shift. The least shift is that of what stays together.
+    const fn parts(self) -> [(u64, u32); 2] {
+        match self {
+            // Nothing is as long.
+            Self::None => [(0, 63), (0, 63)],
+            Self::B32 => [(1, 4), (0, 63)],
+            Self::B64 => [(3, 4), (0, 63)],
+            Self::B128 => [(7, 4), (0, 63)],
+            Self::B128Atom32 => [(3, 5), (0, 63)],
+            Self::B128Atom32Flip8 => [(3, 5), (1, 3)],
+            Self::B128Atom64 => [(1, 6), (0, 63)],
+        }
+    }
+
+    /// Returns whether it moves units of so many bytes, a power of two, and leaves each together.
+    #[must_use]
+    pub const fn keeps(self, bytes: u64) -> bool {
+        !matches!(self, Self::None) && self.unit() >= bytes
+    }
+
+    const fn unit(self) -> u64 {
+        let [(_, shift), (_, flip)] = self.parts();
+        1 << if shift < flip { shift } else { flip }
+    }
+
+    /// The units of bytes that follow each other before the swizzle, each where the swizzle puts
+    /// it.
+    #[inline]
+    pub fn units(self, bytes: Run) -> impl Iterator<Item = Run> {
+        let [(mask, shift), (flips, flip)] = self.parts();
+        let unit = self.unit();
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let left = bytes.bytes - done;
+            if left == 0 {
+                return None;
+            }
+            let address = bytes.shared + done;
+            let (line, rest) = (address >> 7, unit - (address & (unit - 1)));
+            let run = Run {
+                global: bytes.global.map(|global| global.wrapping_add(done)),
+                shared: address ^ (line & mask) << shift ^ (line & flips) << flip,
+                bytes: rest.min(left),
+            };
+            done += run.bytes;
+            Some(run)
+        })
+    }
+
+    /// The shared address of a byte.
     #[must_use]
     pub const fn place(self, address: u64) -> u64 {
-        let line = address >> 7;
-        match self {
-            Self::None => address,
-            Self::B32 => address ^ (line & 1) << 4,
-            Self::B64 => address ^ (line & 3) << 4,
-            Self::B128 => address ^ (line & 7) << 4,
-            Self::B128Atom32 => address ^ (line & 3) << 5,
-            Self::B128Atom32Flip8 => address ^ (line & 3) << 5 ^ (line & 1) << 3,
-            Self::B128Atom64 => address ^ (line & 1) << 6,
-        }
+        let ([(mask, shift), (flips, flip)], line) = (self.parts(), address >> 7);
+        address ^ (line & mask) << shift ^ (line & flips) << flip
     }
 }
 

@@ -203,7 +203,7 @@ impl Definedness {
                 continue;
             };
             let mask = op.mask.map(|mask| at.value(mask, thread));
-            for run in plan.runs {
+            for run in plan.runs() {
                 match (op.kind, mask) {
                     (Bulk::Store, _) => {
                         run.global.into_iter().for_each(|to| self.memory.define(to, run.bytes));

@@ -1,0 +1,319 @@
+//! Products of warp groups ([`crate::asynchronous`]).
+//!
+//! Products of the same sums that follow each other, with nothing between them that sees the sums,
+//! are computed together: the sums are read and written once. The factors of each are read where it
+//! takes effect.
+
+use crate::Declined;
+use crate::asynchronous::UNDEFINED;
+use crate::code::{AsyncOp, Asynchronous, Dst, Kind, Src, Step};
+use crate::machine::Machine;
+use crate::row::LANES;
+use crate::warp::Warp;
+use products::{Factors, GroupMultiply, Tile};
+use simt::Pc;
+use simt::matrix::{A_REGISTERS, Descriptor, Role, THREADS, WARPS};
+use vm::WarpGroupOp;
+
+impl Machine<'_> {
+    /// Executes an operation of a whole warp on products of its group.
+    pub(crate) fn warp_group(
+        &mut self,
+        warp: &mut Warp,
+        what: &WarpGroupOp,
+        op: &Asynchronous,
+        pc: u64,
+        on: u32,
+    ) -> Result<(), Declined> {
+        if on != u32::MAX {
+            return Err(Declined::Running("an operation of a warp group without whole warps"));
+        }
+        let (group, number) = (self.group / WARPS, self.group % WARPS);
+        match what {
+            WarpGroupOp::Fence => {}
+            WarpGroupOp::Commit => {
+                self.ctas[self.slot].asynchronous.group(group).commit(number);
+            }
+            WarpGroupOp::Multiply { multiply, registers } => {
+                self.check_group(warp)?;
+                let count = if *registers { 1 } else { 2 };
+                let sources = Sources::new(op, multiply, count).ok_or(UNDEFINED)?;
+                let descriptors = self.descriptors(warp, multiply, &sources)?;
+                let named = &descriptors[..count];
+                let adds = warp.pred(sources.adds);
+                let products = self.ctas[self.slot].asynchronous.group(group);
+                if products.difference(number, Pc(pc), named).is_some() {
+                    return Err(UNDEFINED);
+                }
+                let adds = products.issue(number, (Pc(pc), named, adds));
+                if let Some(adds) = adds {
+                    self.add_product(warp, (multiply, adds), &sources, (named, &op.dst))?;
+                    self.release_warps();
+                }
+                if adds.is_none() || !op.is_followed {
+                    self.compute_products(warp, &op.dst);
+                }
+            }
+        }
+        if let Some(detail) = &mut self.detail {
+            detail.counts.collectives += 1;
+        }
+        self.stats.member_collectives += 1;
+        Ok(())
+    }
+
+    /// Declines the launch unless all threads of the running warp's group are there.
+    fn check_group(&self, warp: &Warp) -> Result<(), Declined> {
+        let first = self.group / WARPS * WARPS;
+        let cta = &self.ctas[self.slot];
+        let is_whole = |of: &Warp| of.launched == u32::MAX && (of.stale || of.exited == 0);
+        let mut others = (first..first + WARPS).filter(|&other| other != self.group);
+        let whole = others.all(|other| cta.warps.get(other).is_some_and(is_whole));
+        let threads = self.context.threads as usize;
+        if whole && is_whole(warp) && (first / WARPS + 1) * THREADS <= threads {
+            return Ok(());
+        }
+        Err(Declined::Running("a warp group is not whole"))
+    }
+
+    /// The descriptors of a product, which are the same in all lanes and name shared memory.
+    fn descriptors(
+        &self,
+        warp: &Warp,
+        multiply: &GroupMultiply,
+        sources: &Sources<'_>,
+    ) -> Result<[u64; 2], Declined> {
+        let product = multiply.product();
+        let mut out = [0; 2];
+        let roles: &[Role] = if sources.left.is_empty() { &[Role::A, Role::B] } else { &[Role::B] };
+        for ((&src, &role), out) in sources.descriptors.iter().zip(roles).zip(&mut out) {
+            *out = warp.uniform(src).ok_or(UNDEFINED)?;
+            let descriptor = Descriptor::parse(*out).map_err(|_| UNDEFINED)?;
+            let len = self.ctas[self.slot].shared.len();
+            let is_inside = |offset: u32| offset as usize + 16 <= len;
+            // The end is a bound: lines may begin within the units that a swizzle exchanges.
+            if product.end(&descriptor, role) as usize > len
+                && !product.places(&descriptor, role).all(is_inside)
+            {
+                return Err(UNDEFINED);
+            }
+        }
+        if let (Some(metadata), &[word, selector]) = (product.metadata(), sources.metadata) {
+            let is_wrong = |lane: usize| {
+                metadata.is_read(lane, warp.lane(selector, lane))
+                    && metadata.misuse(warp.lane(word, lane) as u32).is_some()
+            };
+            if (0..LANES).any(is_wrong) {
+                return Err(UNDEFINED);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Adds a product that takes effect to those that are computed together. `adds` are the lanes
+    /// of each warp whose sums begin with what their registers hold.
+    fn add_product(
+        &mut self,
+        running: &mut Warp,
+        (multiply, adds): (&GroupMultiply, [u32; WARPS]),
+        sources: &Sources<'_>,
+        (descriptors, dst): (&[u64], &[Dst]),
+    ) -> Result<(), Declined> {
+        if adds != [u32::MAX; WARPS] {
+            self.compute_products(running, dst);
+        }
+        let (first, own) = (self.group / WARPS * WARPS, self.group % WARPS);
+        let cta = &self.ctas[self.slot];
+        let warps: [&Warp; WARPS] = std::array::from_fn(|warp| match warp == own {
+            true => &*running,
+            false => &cta.warps[first + warp],
+        });
+        let factors = factors(multiply, sources, (descriptors, warps), &cta.shared);
+        let together = &mut self.products;
+        if together.factors.is_empty() {
+            together.multiply = Some(*multiply);
+            together.sums.clear();
+            for (warp, adds) in warps.into_iter().zip(adds) {
+                together.sums.extend(sources.sums.iter().map(|&src| sum(warp, src, adds)));
+            }
+        }
+        together.factors.push(factors.ok_or(UNDEFINED)?);
+        Ok(())
+    }
+
+    /// Computes products whose sums are at `dst` of the four warps, of which `running` is one.
+    fn compute_products(&mut self, running: &mut Warp, dst: &[Dst]) {
+        let (level, rule) = (self.context.products, self.context.matrix_sums);
+        let (first, own) = (self.group / WARPS * WARPS, self.group % WARPS);
+        let GroupProducts { multiply: Some(multiply), factors, sums } = &mut self.products else {
+            return;
+        };
+        if factors.is_empty() {
+            return;
+        }
+        multiply.multiply(level, rule, factors, sums);
+        factors.clear();
+        let others = &mut self.ctas[self.slot].warps[first..first + WARPS];
+        for (number, sums) in sums.chunks(dst.len().max(1)).enumerate() {
+            let warp = if number == own { &mut *running } else { &mut others[number] };
+            for (&dst, values) in dst.iter().zip(sums) {
+                match dst {
+                    Dst::Narrow(i) => warp.narrow[i as usize].0 = *values,
+                    _ => warp.put_each(dst, u32::MAX, |lane| values[lane].into()),
+                }
+            }
+        }
+    }
+}
+
+/// A register of sums, zero but in the lanes that begin with it.
+fn sum(warp: &Warp, src: Src, adds: u32) -> Tile {
+    match adds {
+        0 => [0; LANES],
+        u32::MAX => warp.narrow_in(src, &mut None).0,
+        _ => {
+            let row = warp.narrow(src).0;
+            std::array::from_fn(|lane| if adds >> lane & 1 != 0 { row[lane] } else { 0 })
+        }
+    }
+}
+
+/// Reads the factors of a product.
+fn factors(
+    multiply: &GroupMultiply,
+    sources: &Sources<'_>,
+    (descriptors, warps): (&[u64], [&Warp; WARPS]),
+    shared: &[u8],
+) -> Option<Factors> {
+    let unit = |offset: u32| {
+        let bytes = shared.get(offset as usize..).and_then(<[u8]>::first_chunk);
+        bytes.map_or([0; 4], words)
+    };
+    let row = |warp: usize, src: Src| warps[warp].narrow(src).0;
+    let mut parsed = descriptors.iter().filter_map(|&bits| Descriptor::parse(bits).ok());
+    let left = match sources.left {
+        [] => multiply.read(&parsed.next()?, Role::A, unit),
+        left => multiply.of_registers(|warp, index| row(warp, left[index])),
+    };
+    let right = multiply.read(&parsed.next()?, Role::B, unit);
+    let metadata = match *sources.metadata {
+        [word, selector] => Some(std::array::from_fn(|w| [row(w, word), row(w, selector)])),
+        _ => None,
+    };
+    Some(Factors::new(left, right, metadata))
+}
+
+/// The words of 16 bytes.
+fn words(bytes: &[u8; 16]) -> [u32; 4] {
+    let mut words = [0; 4];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    words
+}
+
+/// Products that have taken effect and are computed together: in one block of the kernel, by the
+/// last of the four warps that issue them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupProducts {
+    multiply: Option<GroupMultiply>,
+    factors: Vec<Factors>,
+    /// The sums of the four warps before the first product.
+    sums: Vec<Tile>,
+}
+
+/// Finds the products of a block that others follow ([`Asynchronous::is_followed`]).
+pub(crate) fn find_chains(steps: &mut [Step]) {
+    for at in (0..steps.len()).rev() {
+        let (steps, rest) = steps.split_at_mut(at + 1);
+        if let Kind::Asynchronous(op) = &mut steps[at].kind {
+            op.is_followed = is_followed(op, rest);
+        }
+    }
+}
+
+/// Returns whether a product of the same sums follows a product, with nothing between them that
+/// waits, has an effect on memory, or names the sums.
+fn is_followed(op: &Asynchronous, rest: &[Step]) -> bool {
+    let AsyncOp::WarpGroup(WarpGroupOp::Multiply { multiply, .. }) = op.what else { return false };
+    for step in rest {
+        match &step.kind {
+            Kind::Asynchronous(next) => match next.what {
+                AsyncOp::WarpGroup(WarpGroupOp::Fence) => {}
+                AsyncOp::WarpGroup(WarpGroupOp::Multiply { multiply: other, registers }) => {
+                    let sources = Sources::new(next, &other, if registers { 1 } else { 2 });
+                    let goes_on = |sources: Sources<'_>| goes_on(op, next, &sources);
+                    return step.guard.is_none()
+                        && multiply == other
+                        && sources.is_some_and(goes_on);
+                }
+                _ => return false,
+            },
+            _ if is_computation(step) && !names(step, &op.dst) => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Returns whether a step changes registers alone.
+fn is_computation(step: &Step) -> bool {
+    matches!(
+        step.kind,
+        Kind::Narrow { .. }
+            | Kind::Rare { .. }
+            | Kind::Wide { .. }
+            | Kind::Test { .. }
+            | Kind::Select { .. }
+            | Kind::Scalar { .. }
+            | Kind::Low { .. }
+            | Kind::Logic { .. }
+            | Kind::Widen { .. }
+            | Kind::Generic(_)
+            | Kind::Sreg { .. }
+            | Kind::Nothing
+    )
+}
+
+/// Returns whether the sums of a product are those of the one before it, and its other operands are
+/// not.
+fn goes_on(before: &Asynchronous, next: &Asynchronous, sources: &Sources<'_>) -> bool {
+    let is_sum = |&src: &Src| before.dst.iter().any(|&dst| is_same(src, dst));
+    before.dst == next.dst
+        && sources.sums.len() == before.dst.len()
+        && sources.sums.iter().zip(&before.dst).all(|(&src, &dst)| is_same(src, dst))
+        && !sources.left.iter().chain(sources.metadata).any(is_sum)
+}
+
+/// Returns whether a step reads or writes one of some registers.
+fn names(step: &Step, registers: &[Dst]) -> bool {
+    let mut found = false;
+    step.operands(&mut |src| found |= registers.iter().any(|&dst| is_same(src, dst)));
+    step.results(&mut |dst| found |= registers.contains(&dst));
+    found
+}
+
+/// Returns whether an operand is a register of 32 bits.
+fn is_same(src: Src, dst: Dst) -> bool {
+    matches!((src, dst), (Src::Narrow(a), Dst::Narrow(b)) if a == b)
+}
+
+/// Operands of a product, apart.
+struct Sources<'s> {
+    adds: Src,
+    descriptors: &'s [Src],
+    left: &'s [Src],
+    sums: &'s [Src],
+    metadata: &'s [Src],
+}
+
+impl<'s> Sources<'s> {
+    fn new(op: &'s Asynchronous, multiply: &GroupMultiply, descriptors: usize) -> Option<Self> {
+        let (adds, rest) = op.src.split_first()?;
+        let left = if descriptors == 1 { A_REGISTERS } else { 0 };
+        let (descriptors, rest) = rest.split_at_checked(descriptors)?;
+        let (left, rest) = rest.split_at_checked(left)?;
+        let (sums, metadata) = rest.split_at_checked(multiply.product().registers())?;
+        Some(Self { adds: *adds, descriptors, left, sums, metadata })
+    }
+}

@@ -1,0 +1,142 @@
+//! Tensor copies, which are done where they stand ([`crate::asynchronous`]).
+
+use crate::Declined;
+use crate::asynchronous::UNDEFINED;
+use crate::code::{Memory, Src};
+use crate::machine::Machine;
+use crate::memory::{Location, WarpMemory};
+use crate::row::lanes;
+use crate::warp::Warp;
+use ir::mods::{AtomOp, Bulk};
+use simt::tensor::{BYTES, Run, TensorElement, TensorSwizzle};
+use vm::{TensorOp, TensorPlan};
+
+/// Bytes of units that are copied one by one.
+const UNIT: usize = 16;
+
+impl Machine<'_> {
+    /// Executes tensor copies, one for each lane that is on.
+    pub(crate) fn tensor_copies(
+        &mut self,
+        warp: &Warp,
+        op: &TensorOp<Src>,
+        [map, tensor]: &[Memory; 2],
+        on: u32,
+    ) -> Result<(), Declined> {
+        self.stats.memory_instructions += 1;
+        self.progress = true;
+        for lane in lanes(on) {
+            let get = |src: Src| warp.lane(src, lane);
+            if op.mask.is_some_and(|mask| get(mask) & 0xffff != 1) {
+                return Err(UNDEFINED);
+            }
+            let (thread, address) = (warp.first_thread as usize + lane, get(op.map));
+            let content = self.with_memory(|memory| -> Result<[u8; BYTES], Declined> {
+                let place = memory.place(map, address, (BYTES as u64, 64), thread, false)?;
+                memory.bytes(place, BYTES).first_chunk().copied().ok_or(UNDEFINED)
+            })?;
+            let plan = vm::plan_copy(op, (address, &content), get).map_err(|_| UNDEFINED)?;
+            let barrier = op.barrier.map(|at| self.barrier_place(warp, at, lane)).transpose()?;
+            match op.kind {
+                Bulk::Load => self.load_tensor(&plan, tensor, thread)?,
+                _ => self.store_tensor(&plan, op.combine, tensor, thread)?,
+            }
+            if let Some(at) = barrier {
+                self.complete_bytes(at, plan.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what a load reads.
+    fn load_tensor(
+        &mut self,
+        plan: &TensorPlan,
+        tensor: &Memory,
+        thread: usize,
+    ) -> Result<(), Declined> {
+        let fill = plan.map.filling();
+        self.with_memory(|memory| -> Result<(), Declined> {
+            let mut done = Ok(());
+            let mut load = |bytes: Run, swizzle: TensorSwizzle| {
+                if done.is_ok() {
+                    done = load_units(memory, (tensor, thread), (bytes, swizzle), fill);
+                }
+            };
+            if plan.lines_of_bytes(|line| load(line, plan.map.swizzle)).is_none() {
+                plan.runs().into_iter().for_each(|run| load(run, TensorSwizzle::None));
+            }
+            done
+        })
+    }
+
+    fn store_tensor(
+        &mut self,
+        plan: &TensorPlan,
+        combine: Option<AtomOp>,
+        tensor: &Memory,
+        thread: usize,
+    ) -> Result<(), Declined> {
+        if plan.map.element == TensorElement::U6x16Align16 {
+            return Err(Declined::Running("a tensor copy packs elements"));
+        }
+        let combine = match combine {
+            Some(op) => Some((op, vm::tensor_reduction(plan.map.element, op).ok_or(UNDEFINED)?)),
+            None => None,
+        };
+        self.with_memory(|memory| -> Result<(), Declined> {
+            for run in plan.runs() {
+                let Some(global) = run.global else { continue };
+                let (at, len) = ((run.shared & 0xffff_ffff) as usize, run.bytes as usize);
+                if memory.shared.get(at..at + len).is_none() {
+                    return Err(UNDEFINED);
+                }
+                let to = memory.place(tensor, global, (run.bytes, 1), thread, true)?;
+                memory.copy_or_reduce(Location::Shared(at), to, len, combine);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Moves bytes that are neighbours in global memory, and that the swizzle has still to place in
+/// shared memory.
+fn load_units(
+    memory: &mut WarpMemory<'_, '_>,
+    (tensor, thread): (&Memory, usize),
+    (bytes, swizzle): (Run, TensorSwizzle),
+    fill: [u8; 8],
+) -> Result<(), Declined> {
+    let place = |at| memory.place(tensor, at, (bytes.bytes, 1), thread, false);
+    let source = match bytes.global.map(place).transpose()? {
+        Some(Location::Global(place)) => Some(memory.global.bytes(place)),
+        Some(_) => return Err(UNDEFINED),
+        None => None,
+    };
+    if let Some((units, [])) = source.map(<[u8]>::as_chunks::<UNIT>)
+        && swizzle.keeps(UNIT as u64)
+        && bytes.shared.is_multiple_of(UNIT as u64)
+    {
+        for (from, address) in units.iter().zip((bytes.shared..).step_by(UNIT)) {
+            let at = (swizzle.place(address) & 0xffff_ffff) as usize;
+            let to = memory.shared.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+            *to.ok_or(UNDEFINED)? = *from;
+        }
+        return Ok(());
+    }
+    let mut done = 0;
+    for unit in swizzle.units(bytes) {
+        let (at, len) = ((unit.shared & 0xffff_ffff) as usize, unit.bytes as usize);
+        let to = memory.shared.get_mut(at..at + len).ok_or(UNDEFINED)?;
+        match source.and_then(|source| source.get(done..done + len)) {
+            Some(from) => to.copy_from_slice(from),
+            None => {
+                for (i, byte) in to.iter_mut().enumerate() {
+                    *byte = fill[((unit.shared + i as u64) % 8) as usize];
+                }
+            }
+        }
+        done += len;
+    }
+    Ok(())
+}
