@@ -122,11 +122,8 @@ pub(super) fn allocate(memory: &mut MemoryMap, name: &str, data: &[u8]) -> Resul
 
 /// Reads `length` bytes of memory.
 pub(super) fn read(memory: &MemoryMap, address: u64, length: usize) -> Result<Vec<u8>, String> {
-    let mut data = Vec::new();
-    data.try_reserve_exact(length).map_err(|e| e.to_string())?;
-    data.resize(length, 0);
-    memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
-    Ok(data)
+    let data = memory.read_vec(Addr(address), length).map_err(|e| e.to_string())?;
+    data.ok_or_else(|| format!("the host has no room for {length} bytes"))
 }
 
 /// Returns the live regions of memory that guests may write.

@@ -134,6 +134,20 @@ impl MemoryMap {
         Ok(())
     }
 
+    /// Reads bytes, from `addr` on. Returns `None` if the host has no room for them.
+    ///
+    /// # Errors
+    /// If they are not all inside one live region.
+    pub fn read_vec(&self, addr: Addr, length: usize) -> AccessResult<Option<Vec<u8>>> {
+        let mut data = Vec::new();
+        if data.try_reserve_exact(length).is_err() {
+            return Ok(None);
+        }
+        data.resize(length, 0);
+        self.read_bytes(addr, &mut data)?;
+        Ok(Some(data))
+    }
+
     /// Copies bytes in, from `addr` on, under the guest's rules.
     ///
     /// # Errors
