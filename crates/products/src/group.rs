@@ -171,7 +171,7 @@ impl GroupMultiply {
             };
             let (elements, expansions) = (self.product.elements, factors.iter().map(of).collect());
             let undone =
-                vectors::multiply_group(avx512, rule, elements, (factors, expansions), sums);
+                vectors::multiply_group(avx512, rule, elements, &(factors, expansions), sums);
             if let Some(undone) = undone {
                 return undone;
             }

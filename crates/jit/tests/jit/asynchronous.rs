@@ -244,7 +244,7 @@ next:
     for i in 0..columns / 2 {
         let _ = writeln!(text, "  st.global.b32 [%at+{}], %d{i};", 4 * i);
     }
-    let _ = write!(text, "  st.global.b32 [%at+{}], %seen;\n", 2 * columns);
+    let _ = writeln!(text, "  st.global.b32 [%at+{}], %seen;", 2 * columns);
     text.push_str("done:\n  ret;\n}\n");
     text
 }

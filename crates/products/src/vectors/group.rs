@@ -19,7 +19,7 @@ pub(crate) fn multiply_group(
     _: Avx512,
     rule: MatrixSums,
     elements: [Element; 3],
-    of: Products<'_>,
+    of: &Products<'_>,
     sums: &mut [Tile],
 ) -> Option<Vec<(usize, usize)>> {
     let [result, factor, other] = elements;
@@ -30,14 +30,14 @@ pub(crate) fn multiply_group(
     // SAFETY: the host has AVX-512.
     unsafe {
         by_format!(factor, F, N, E => Some(match (result == Element::F16, chain, sparse) {
-            (false, false, false) => products::<F, N, E, false, GROUP, 2>(&of, sums),
-            (true, false, false) => products::<F, N, E, true, GROUP, 2>(&of, sums),
-            (false, true, false) => products::<F, N, E, false, CHAIN, 2>(&of, sums),
-            (true, true, false) => products::<F, N, E, true, CHAIN, 2>(&of, sums),
-            (false, false, true) => products::<F, N, E, false, GROUP, 4>(&of, sums),
-            (true, false, true) => products::<F, N, E, true, GROUP, 4>(&of, sums),
-            (false, true, true) => products::<F, N, E, false, CHAIN, 4>(&of, sums),
-            (true, true, true) => products::<F, N, E, true, CHAIN, 4>(&of, sums),
+            (false, false, false) => products::<F, N, E, false, GROUP, 2>(of, sums),
+            (true, false, false) => products::<F, N, E, true, GROUP, 2>(of, sums),
+            (false, true, false) => products::<F, N, E, false, CHAIN, 2>(of, sums),
+            (true, true, false) => products::<F, N, E, true, CHAIN, 2>(of, sums),
+            (false, false, true) => products::<F, N, E, false, GROUP, 4>(of, sums),
+            (true, false, true) => products::<F, N, E, true, GROUP, 4>(of, sums),
+            (false, true, true) => products::<F, N, E, false, CHAIN, 4>(of, sums),
+            (true, true, true) => products::<F, N, E, true, CHAIN, 4>(of, sums),
         }))
     }
 }
