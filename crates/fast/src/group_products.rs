@@ -15,6 +15,9 @@ use simt::Pc;
 use simt::matrix::{A_REGISTERS, Descriptor, Role, THREADS, WARPS};
 use vm::WarpGroupOp;
 
+/// Most products that are computed together: more would take memory, not less time.
+const MOST_TOGETHER: usize = 16;
+
 impl Machine<'_> {
     /// Executes an operation of a whole warp on products of its group.
     pub(crate) fn warp_group(
@@ -119,7 +122,7 @@ impl Machine<'_> {
         sources: &Sources<'_>,
         (descriptors, dst): (&[u64], &[Dst]),
     ) -> Result<(), Declined> {
-        if adds != [u32::MAX; WARPS] {
+        if adds != [u32::MAX; WARPS] || self.products.factors.len() == MOST_TOGETHER {
             self.compute_products(running, dst);
         }
         let (first, own) = (self.group / WARPS * WARPS, self.group % WARPS);
@@ -293,7 +296,7 @@ fn names(step: &Step, registers: &[Dst]) -> bool {
     found
 }
 
-/// Returns whether an operand is a register of 32 bits.
+/// Returns whether an operand is the register of a result.
 fn is_same(src: Src, dst: Dst) -> bool {
     matches!((src, dst), (Src::Narrow(a), Dst::Narrow(b)) if a == b)
 }

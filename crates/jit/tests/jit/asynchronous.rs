@@ -201,7 +201,7 @@ next:
         rng.below(3)
     );
     // Products of the same sums are computed together, unless something between them names these.
-    for _ in 0..1 + rng.below(4) {
+    for _ in 0..[1, 2, 3, 4, 20][rng.below(5)] {
         text.push_str(&shape.product(rng.one_in(2)));
         text.push_str(match rng.below(4) {
             0 => "  mad.lo.u32 %seen, %seen, 3, %d1;\n",
