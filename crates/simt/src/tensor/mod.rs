@@ -169,6 +169,7 @@ impl TensorSwizzle {
         !matches!(self, Self::None) && self.unit() >= bytes
     }
 
+    /// Bytes that stay together, from a multiple of them on.
     const fn unit(self) -> u64 {
         let [(_, shift), (_, flip)] = self.parts();
         1 << if shift < flip { shift } else { flip }
@@ -178,7 +179,6 @@ impl TensorSwizzle {
     /// it.
     #[inline]
     pub fn units(self, bytes: Run) -> impl Iterator<Item = Run> {
-        let [(mask, shift), (flips, flip)] = self.parts();
         let unit = self.unit();
         let mut done = 0;
         std::iter::from_fn(move || {
@@ -187,10 +187,10 @@ impl TensorSwizzle {
                 return None;
             }
             let address = bytes.shared + done;
-            let (line, rest) = (address >> 7, unit - (address & (unit - 1)));
+            let rest = unit - (address & (unit - 1));
             let run = Run {
                 global: bytes.global.map(|global| global.wrapping_add(done)),
-                shared: address ^ (line & mask) << shift ^ (line & flips) << flip,
+                shared: self.place(address),
                 bytes: rest.min(left),
             };
             done += run.bytes;
