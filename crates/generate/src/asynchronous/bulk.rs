@@ -185,6 +185,16 @@ fn double(n: i64) -> u64 {
     (n as f64).to_bits()
 }
 
+/// The types that have a minimum and a maximum.
+const ORDERED: &[Element] = &[
+    integer("u32", 4),
+    integer("s32", 4),
+    integer("u64", 8),
+    integer("s64", 8),
+    Element { name: "f16", bytes: 2, encode: half, all: false },
+    Element { name: "bf16", bytes: 2, encode: |n| float(n) >> 16, all: false },
+];
+
 /// Operations and the types that they have towards global memory.
 const REDUCTIONS: &[(&str, &[Element])] = &[
     ("and", &[integer("b32", 4), integer("b64", 8)]),
@@ -204,28 +214,8 @@ const REDUCTIONS: &[(&str, &[Element])] = &[
     ),
     ("inc", &[integer("u32", 4)]),
     ("dec", &[integer("u32", 4)]),
-    (
-        "min",
-        &[
-            integer("u32", 4),
-            integer("s32", 4),
-            integer("u64", 8),
-            integer("s64", 8),
-            Element { name: "f16", bytes: 2, encode: half, all: false },
-            Element { name: "bf16", bytes: 2, encode: |n| float(n) >> 16, all: false },
-        ],
-    ),
-    (
-        "max",
-        &[
-            integer("u32", 4),
-            integer("s32", 4),
-            integer("u64", 8),
-            integer("s64", 8),
-            Element { name: "f16", bytes: 2, encode: half, all: false },
-            Element { name: "bf16", bytes: 2, encode: |n| float(n) >> 16, all: false },
-        ],
-    ),
+    ("min", ORDERED),
+    ("max", ORDERED),
 ];
 
 /// The element type of a name without its modifier.
