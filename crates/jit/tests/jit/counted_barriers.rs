@@ -38,12 +38,19 @@ impl Shape {
         let count = 32 * (self.producers + self.consumers);
         if self.registers {
             return format!(
-                "  add.u32 %id, %s, {first};\n  mov.u32 %count, {count};\n  bar.{how} %id, %count;\n"
+                "  add.u32 %id, %s, {first};
+  mov.u32 %count, {count};
+  bar.{how} %id, %count;
+"
             );
         }
         let stage = |s: usize| {
             format!(
-                "  setp.ne.u32 %q, %s, {s};\n  @%q bra.uni {label}{s};\n  bar.{how} {}, {count};\n{label}{s}:\n",
+                "  setp.ne.u32 %q, %s, {s};
+  @%q bra.uni {label}{s};
+  bar.{how} {}, {count};
+{label}{s}:
+",
                 first + s
             )
         };
