@@ -39,6 +39,14 @@ fn ctas_with_bytes_of_their_own_run_at_once() {
          %j = ld.global.u16 [%y]
          %j = add.u32 %j, %t
          st.global.u16 [%y], %j",
+        // In turns of all CTAs: a CTA has every hundredth group of bytes.
+        "again:
+         %at = cvt.u64.u32 %i
+         %at = add.u64 %y, %at
+         st.global.u8 [%at], %t
+         %i = add.u32 %i, 3300
+         %p = setp.lt.u32 %i, 9900
+         @%p br again",
     ];
     for work in apart {
         assert_eq!(threads_of(work), Threads::Many(3), "{work}");
@@ -69,6 +77,13 @@ fn ctas_that_meet_do_not_run_at_once() {
          @%p br again
         end:
          st.global.u32 [%at], %t",
+        "again:
+         %at = cvt.u64.u32 %i
+         %at = add.u64 %y, %at
+         st.global.u8 [%at], %t
+         %i = add.u32 %i, 3190
+         %p = setp.lt.u32 %i, 9900
+         @%p br again",
         "%j = add.u32 %i, 1
          %j = min.u32 %j, 3200
          %at = mulwide.u32 %j, 4

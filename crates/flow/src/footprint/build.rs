@@ -1,15 +1,19 @@
 //! Collects the computations of addresses from a function.
 
+use super::counters::{Counter, CountingLoop};
+use super::form::LOOP_AXES;
 use super::{Access, Footprints, Guard, Node, special};
 use crate::analysis::Webs;
 use crate::dom::Dominators;
 use crate::graph::{self, Cfg};
+use crate::loops::Loops;
 use ir::mods::{Cmp, Flags, Space};
 use ir::{Function, Inst, Op, Operand, Reg, Symbol, TermKind, Ty};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The node of what nothing is known of.
-const UNKNOWN: u32 = 0;
+pub(super) const UNKNOWN: u32 = 0;
 /// Conditions of an access that are looked for, and blocks above it where they are.
 const MOST_GUARDS: usize = 16;
 const MOST_BLOCKS: usize = 64;
@@ -25,7 +29,7 @@ enum Condition {
     Not(u32),
 }
 
-/// What a register with one definition holds.
+/// What a register holds.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     Number(u32),
@@ -40,18 +44,26 @@ impl Footprints {
         if insts > MOST_INSTS {
             return Self::default();
         }
+        let (loops, dominators) = (Loops::new(cfg), Dominators::new(cfg));
+        let (definitions, places) = definitions(function, webs);
         let mut builder = Builder {
             function,
             webs,
-            definitions: definitions(function, webs),
+            loops: &loops,
+            definitions,
+            places,
             meanings: vec![None; webs.len()],
+            counters: vec![None; webs.len()],
+            counting: Vec::new(),
+            axes: vec![0],
             conditions: Vec::new(),
             at: (0, 0),
             out: Self { nodes: vec![Node::Unknown], ..Self::default() },
         };
-        let dominators = Dominators::new(cfg);
+        builder.find_loops(cfg);
         // A register with one definition is defined before its uses in this order.
         for &node in cfg.reverse_postorder() {
+            builder.begin_loop(node, (cfg, &dominators));
             for (i, inst) in function.blocks[node.index()].insts.iter().enumerate() {
                 builder.inst(node.index(), i, inst);
             }
@@ -78,36 +90,55 @@ impl Footprints {
     }
 }
 
-/// Counts the definitions of each web.
-fn definitions(function: &Function, webs: &Webs) -> Vec<u32> {
-    let mut count = vec![0; webs.len()];
+/// The first and the last definition of a web.
+type Places = [(usize, usize); 2];
+
+/// Counts the definitions of each web, and finds the first and the last of them in the text.
+fn definitions(function: &Function, webs: &Webs) -> (Vec<u32>, Vec<Option<Places>>) {
+    let (mut count, mut places) = (vec![0; webs.len()], vec![None; webs.len()]);
     for (b, block) in function.blocks.iter().enumerate() {
         for (i, inst) in block.insts.iter().enumerate() {
             let results = (0..inst.results.len()).filter_map(|k| webs.result(b, i, k));
-            results.for_each(|web| count[web.index()] += 1);
+            results.for_each(|web| {
+                count[web.index()] += 1;
+                places[web.index()].get_or_insert([(b, i); 2])[1] = (b, i);
+            });
         }
     }
     webs.live_into(0).iter().for_each(|web| count[web.index()] += 1);
-    count
+    (count, places)
 }
 
-struct Builder<'a> {
-    function: &'a Function,
-    webs: &'a Webs,
-    definitions: Vec<u32>,
+pub(super) struct Builder<'a> {
+    pub(super) function: &'a Function,
+    pub(super) webs: &'a Webs,
+    pub(super) loops: &'a Loops,
     /// By web.
+    pub(super) definitions: Vec<u32>,
+    pub(super) places: Vec<Option<Places>>,
     meanings: Vec<Option<Meaning>>,
+    pub(super) counters: Vec<Option<Counter>>,
+    /// The loops that count, each of which has a coordinate.
+    pub(super) counting: Vec<CountingLoop>,
+    /// By node, the loops whose number of the iteration it depends on, as bits.
+    pub(super) axes: Vec<u8>,
     conditions: Vec<Condition>,
     /// The block and the instruction that is collected.
-    at: (u32, u32),
-    out: Footprints,
+    pub(super) at: (u32, u32),
+    pub(super) out: Footprints,
 }
 
 impl Builder<'_> {
-    fn add(&mut self, node: Node) -> u32 {
+    pub(super) fn add(&mut self, node: Node) -> u32 {
         if node == Node::Unknown {
             return UNKNOWN;
         }
+        let axes = match node {
+            Node::Counter { axis, .. } => 1 << (axis - LOOP_AXES.start),
+            _ => 0,
+        };
+        let axes = node.operands().into_iter().fold(axes, |all, of| all | self.axes[of as usize]);
+        self.axes.push(axes);
         self.out.nodes.push(node);
         self.out.nodes.len() as u32 - 1
     }
@@ -118,11 +149,20 @@ impl Builder<'_> {
     }
 
     fn meaning(&self, b: usize, i: usize, inst: &Inst, k: usize) -> Option<Meaning> {
-        self.meanings[self.webs.operand(b, i, inst.results.len(), k)?.index()]
+        let web = self.webs.operand(b, i, inst.results.len(), k)?;
+        let meaning = match &self.counters[web.index()] {
+            Some(counter) => Some(self.counted(counter, (b, i))),
+            None => match self.meanings[web.index()]? {
+                Meaning::Number(node) => Some(node),
+                condition @ Meaning::Condition(_) => return Some(condition),
+            },
+        };
+        let known = meaning.filter(|&node| node != UNKNOWN && self.is_inside(node, b));
+        known.map(Meaning::Number)
     }
 
     /// Returns the node of an operand.
-    fn number(&mut self, b: usize, i: usize, inst: &Inst, k: usize) -> u32 {
+    pub(super) fn number(&mut self, b: usize, i: usize, inst: &Inst, k: usize) -> u32 {
         match inst.operands.get(k) {
             Some(Operand::Reg(_)) => match self.meaning(b, i, inst, k) {
                 Some(Meaning::Number(node)) => node,
@@ -142,10 +182,19 @@ impl Builder<'_> {
     fn inst(&mut self, b: usize, i: usize, inst: &Inst) {
         let Some(Some(Reg::Lane(_))) = inst.results.first() else { return };
         let Some(web) = self.webs.result(b, i, 0) else { return };
-        if self.definitions[web.index()] != 1 || inst.guard.is_some() {
+        let increased = self.counters[web.index()].map(|counter| counter.at);
+        let first = increased.is_some_and(|at| at != (b, i));
+        if self.definitions[web.index()] != 1 && !first || inst.guard.is_some() {
             return;
         }
         self.at = (b as u32, i as u32);
+        if first {
+            let first = self.value(b, i, inst);
+            if let Some(counter) = &mut self.counters[web.index()] {
+                counter.first = first;
+            }
+            return;
+        }
         let meaning = match inst.op {
             Op::Setp | Op::And | Op::Or | Op::Not | Op::Mov
                 if inst.op == Op::Setp || self.is_predicate(inst) =>
@@ -164,7 +213,7 @@ impl Builder<'_> {
         self.result_bits(inst) == 1
     }
 
-    fn result_bits(&self, inst: &Inst) -> u32 {
+    pub(super) fn result_bits(&self, inst: &Inst) -> u32 {
         match inst.results.first() {
             Some(Some(Reg::Lane(reg))) => self.function.regs[reg.index()].ty.bits(),
             _ => 0,
@@ -197,7 +246,7 @@ impl Builder<'_> {
     }
 
     /// Returns the node of an instruction's first result.
-    fn value(&mut self, b: usize, i: usize, inst: &Inst) -> u32 {
+    pub(super) fn value(&mut self, b: usize, i: usize, inst: &Inst) -> u32 {
         if inst.op == Op::Sreg {
             return match inst.operands.first() {
                 Some(&Operand::Sreg(sreg)) => self.add(special(sreg)),
@@ -362,15 +411,30 @@ impl Builder<'_> {
             {
                 conditions.push((condition, !guard.negated));
             }
-            let first = self.out.guards.len();
-            for (condition, holds) in conditions {
-                self.guards(condition, holds, first);
-            }
-            let guards = first as u32..self.out.guards.len() as u32;
+            let guards = self.guards_of(conditions);
             let bytes = ty.bytes() * words as u32;
             self.out.accesses.push(Access { address, bytes, writes, guards });
             self.out.places.push((b as u32, i as u32));
         }
+    }
+
+    fn guards_of(&mut self, conditions: Vec<(u32, bool)>) -> Range<u32> {
+        let first = self.out.guards.len();
+        for (condition, holds) in conditions {
+            self.guards(condition, holds, first);
+        }
+        first as u32..self.out.guards.len() as u32
+    }
+
+    /// Returns comparisons that hold wherever a block is entered.
+    pub(super) fn guards_above(
+        &mut self,
+        node: graph::Node,
+        cfg: &Cfg,
+        dominators: &Dominators,
+    ) -> Range<u32> {
+        let conditions = self.conditions_above(node, cfg, dominators);
+        self.guards_of(conditions)
     }
 
     /// Returns conditions that hold wherever a block is executed: those of branches one of whose
@@ -384,7 +448,9 @@ impl Builder<'_> {
         let (mut out, mut below) = (Vec::new(), node);
         for _ in 0..MOST_BLOCKS {
             let Some(above) = dominators.immediate(below) else { break };
-            if cfg.predecessors(below) == [above] {
+            let from = cfg.predecessors(below).iter();
+            let mut from = from.filter(|&&from| !self.loops.is_back_edge(from, below));
+            if from.next() == Some(&above) && from.next().is_none() {
                 out.extend(self.condition_of_edge(above.index(), below.index()));
             }
             below = above;
@@ -449,7 +515,7 @@ impl Builder<'_> {
     }
 }
 
-fn is_integer(ty: Ty) -> bool {
+pub(super) fn is_integer(ty: Ty) -> bool {
     use Ty::{B8, B16, B32, B64, S8, S16, S32, S64, U8, U16, U32, U64};
     matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64 | B8 | B16 | B32 | B64)
 }

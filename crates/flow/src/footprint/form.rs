@@ -1,9 +1,13 @@
-//! Integers that are linear in the coordinates of CTAs and threads.
+//! Integers that are linear in the coordinates of CTAs and threads, and in the numbers of
+//! iterations.
 
-/// Coordinates: those of the CTA (`ctaid`), then those of the thread (`tid`), x first.
-pub(super) const AXES: usize = 6;
+/// Coordinates: those of the CTA (`ctaid`), then those of the thread (`tid`), x first, and then the
+/// number of the iteration of each loop that counts.
+pub(super) const AXES: usize = LOOP_AXES.end;
 /// The number of coordinates that belong to the CTA.
 pub(super) const CTA_AXES: usize = 3;
+/// The coordinates that belong to loops.
+pub(super) const LOOP_AXES: std::ops::Range<usize> = 6..10;
 
 /// Larger magnitudes are given up, so that no arithmetic overflows.
 const MOST: i128 = 1 << 90;

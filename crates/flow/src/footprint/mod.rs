@@ -10,15 +10,19 @@
 //! accesses without a footprint can reach any byte.
 //!
 //! A footprint is a superset of what the access reaches in any execution. Computations of registers
-//! with one definition count; what loops compute from one iteration to the next does not.
+//! with one definition count, and registers that each iteration of a loop increases by the same
+//! number ([`counters`]); other values that loops compute from one iteration to the next do not.
 
 mod build;
+mod counters;
 mod form;
 #[cfg(test)]
 mod tests;
 
-use form::{AXES, CTA_AXES, Counts, Form};
+use counters::Trips;
+use form::{AXES, CTA_AXES, Counts, Form, LOOP_AXES};
 use ir::Sreg;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A computation; operands are numbers of earlier ones.
@@ -58,6 +62,14 @@ enum Node {
     Or(u32, u32),
     /// One of two values.
     Either(u32, u32),
+    /// No number: says how often a loop is executed, see [`Trips`].
+    Trips(u32),
+    /// A number at first, and a step that each iteration adds.
+    Counter {
+        axis: usize,
+        first: u32,
+        step: u32,
+    },
 }
 
 /// The condition `small < large`, or `small <= large`, on integers of so many bits.
@@ -86,6 +98,7 @@ struct Access {
 pub struct Footprints {
     nodes: Vec<Node>,
     guards: Vec<Guard>,
+    trips: Vec<Trips>,
     accesses: Vec<Access>,
     /// Blocks and instructions of the accesses, sorted.
     places: Vec<(u32, u32)>,
@@ -168,16 +181,31 @@ impl Footprints {
     #[must_use]
     pub fn in_launch(&self, arguments: &Arguments<'_>) -> Option<LaunchFootprints> {
         let ([cx, cy, cz], [tx, ty, tz]) = (arguments.grid, arguments.block);
-        let counts = [cx, cy, cz, tx, ty, tz];
+        // Loops that are not known have no iterations.
+        let mut counts = [cx, cy, cz, tx, ty, tz, 0, 0, 0, 0];
         let mut forms: Vec<Option<Form>> = Vec::with_capacity(self.nodes.len());
+        let mut in_loops = [None; LOOP_AXES.end - LOOP_AXES.start];
         for node in &self.nodes {
-            let form = node.evaluate(&forms, &counts, arguments.params);
+            let form = match *node {
+                Node::Trips(trips) => {
+                    let trips = &self.trips[trips as usize];
+                    if let Some((times, bound)) = trips.evaluate(&forms, &counts, &self.guards) {
+                        counts[trips.axis] = times;
+                        in_loops[trips.axis - LOOP_AXES.start] = bound;
+                    }
+                    None
+                }
+                _ => node.evaluate(&forms, &counts, arguments.params),
+            };
             forms.push(form);
         }
         let footprint = |access: &Access| {
             let address = forms[access.address as usize]?.extended(64, false, &counts)?;
             let guards = &self.guards[access.guards.start as usize..access.guards.end as usize];
-            let bounds = guards.iter().filter_map(|guard| guard.bound(&forms, &counts)).collect();
+            let bounds = guards.iter().filter_map(|guard| guard.bound(&forms, &counts));
+            let loops = in_loops.iter().zip(&address.factors[LOOP_AXES]);
+            let loops = loops.filter_map(|(bound, factor)| bound.filter(|_| *factor != 0));
+            let bounds = bounds.chain(loops).collect();
             Some(Footprint { address, bytes: access.bytes, writes: access.writes, bounds })
         };
         let footprints = self.accesses.iter().map(footprint).collect::<Option<_>>()?;
@@ -187,6 +215,29 @@ impl Footprints {
 }
 
 impl Node {
+    /// Returns the nodes that it is computed from.
+    fn operands(&self) -> SmallVec<[u32; 2]> {
+        match *self {
+            Self::Unknown
+            | Self::Constant(_)
+            | Self::Interval(..)
+            | Self::Axis(_)
+            | Self::Count(_)
+            | Self::Param { .. }
+            | Self::Trips(_) => SmallVec::new(),
+            Self::Extend { of, .. } => SmallVec::from_slice(&[of]),
+            Self::Add(a, b)
+            | Self::Subtract(a, b)
+            | Self::Multiply(a, b)
+            | Self::Quotient(a, b)
+            | Self::Remainder(a, b)
+            | Self::Or(a, b)
+            | Self::Either(a, b)
+            | Self::And { of: a, mask: b, .. }
+            | Self::Counter { first: a, step: b, .. } => SmallVec::from_slice(&[a, b]),
+        }
+    }
+
     fn evaluate(&self, forms: &[Option<Form>], counts: &Counts, params: &[u8]) -> Option<Form> {
         let of = |node: u32| forms[node as usize];
         let divisor = |node: u32| of(node)?.known().filter(|&by| by > 0);
@@ -229,6 +280,11 @@ impl Node {
                 (a.shares_no_bit(&b, counts) || b.shares_no_bit(&a, counts)).then(|| a.add(&b))?
             }
             Self::Either(a, b) => of(a)?.joined(&of(b)?),
+            Self::Trips(_) => None,
+            Self::Counter { axis, .. } if counts[axis] == 0 => None,
+            Self::Counter { axis, first, step } => {
+                of(first)?.add(&Form::axis(axis).scaled(of(step)?.known()?)?)
+            }
         }
     }
 }
@@ -257,7 +313,11 @@ impl Footprint {
     /// Returns the addresses of the first byte and after the last byte that any CTA reaches.
     fn range(&self, counts: &Counts) -> (i128, i128) {
         let (low, _) = self.address.range(counts);
-        let mut rest = self.address;
+        (low, self.most(self.address, counts) + i128::from(self.bytes))
+    }
+
+    /// Returns the greatest value of a part of the address.
+    fn most(&self, mut rest: Form, counts: &Counts) -> i128 {
         let mut most = 0;
         for bound in &self.bounds {
             if let Some(times) = multiple(&bound.factors, &rest.factors) {
@@ -269,7 +329,17 @@ impl Footprint {
                 }
             }
         }
-        (low, rest.range(counts).1 + most + i128::from(self.bytes))
+        rest.range(counts).1 + most
+    }
+
+    /// Returns the footprint without coordinates other than those of CTAs, whose values are taken
+    /// to be any.
+    fn of_cta(&self, counts: &Counts) -> Self {
+        let (mut within, mut address) = (self.address, self.address);
+        within.factors[..CTA_AXES].fill(0);
+        address.factors[CTA_AXES..].fill(0);
+        (address.low, address.high) = (within.range(counts).0, self.most(within, counts));
+        Self { address, bounds: Vec::new(), ..*self }
     }
 
     fn extent(&self, counts: &Counts) -> Option<Extent> {
@@ -300,7 +370,13 @@ impl LaunchFootprints {
     #[must_use]
     pub fn is_disjoint(&self, base: u64, len: u64) -> bool {
         let inside: Vec<&Footprint> = self.inside(base, len).collect();
-        inside.iter().any(|footprint| footprint.writes) && self.are_apart(&inside)
+        if !inside.iter().any(|footprint| footprint.writes) {
+            return false;
+        }
+        self.are_apart(&inside) || {
+            let of_ctas: Vec<_> = inside.iter().map(|f| f.of_cta(&self.counts)).collect();
+            self.are_apart(&of_ctas.iter().collect::<Vec<_>>())
+        }
     }
 
     /// Returns whether a write may reach addresses from `base` on, `len` bytes of them.

@@ -4,6 +4,9 @@ use crate::kernel::graph_of;
 use isa::FileId;
 use proptest::prelude::*;
 
+/// Coordinates of a thread and its CTA.
+const COORDINATES: usize = LOOP_AXES.start;
+
 /// Where the first buffer begins in these tests.
 const BASE: u64 = 0x1000;
 
@@ -143,6 +146,7 @@ fn accesses_through_loaded_or_carried_numbers_have_no_footprint() {
         again:
           st.global.u32 [%x], %i
           %x = add.u64 %x, 4
+          %i = ld.global.u32 [%x]
           %p = setp.lt.u32 %i, 7
           @%p br again
         end:
@@ -160,8 +164,8 @@ fn accesses_through_loaded_or_carried_numbers_have_no_footprint() {
 struct Sum {
     grid: [u32; 3],
     block: [u32; 3],
-    factors: [i64; AXES],
-    guarded: [bool; AXES],
+    factors: [i64; COORDINATES],
+    guarded: [bool; COORDINATES],
     limit: u64,
     bytes: u32,
     /// Where a second store is, relative to the first.
@@ -215,7 +219,7 @@ impl Sum {
             for thread in (0..tx * ty * tz).map(|i| [i % tx, i / tx % ty, i / tx / ty]) {
                 let at = [cta, thread].concat();
                 let sum = |guarded: bool| -> i64 {
-                    let axes = (0..AXES).filter(|&axis| self.guarded[axis] == guarded);
+                    let axes = (0..COORDINATES).filter(|&axis| self.guarded[axis] == guarded);
                     axes.map(|axis| self.factors[axis] * i64::from(at[axis])).sum()
                 };
                 if sum(true) >= self.limit as i64 {

@@ -1,6 +1,7 @@
 //! The tests of the crate, as one program.
 
 mod analysis_scale;
+mod counting_loops;
 mod footprints;
 mod naive;
 mod scale;
