@@ -49,6 +49,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         steps,
         may_decline,
         plain: OnceCell::new(),
+        read: OnceCell::new(),
     };
     let mut storage = decoder.storage.clone();
     storage.find_constants(function, facts, |operand| decoder.constant(operand));
@@ -192,6 +193,8 @@ struct Decoder<'a> {
     may_decline: bool,
     /// What [`Decoder::plain_barriers`] has found.
     plain: OnceCell<u16>,
+    /// By web, whether something reads it.
+    read: OnceCell<Vec<bool>>,
 }
 
 impl Decoder<'_> {
@@ -496,6 +499,14 @@ impl Decoder<'_> {
         Ok(Kind::Generic(Box::new(Generic { inst: inst.clone(), computation, bits, src, dst })))
     }
 
+    /// Returns whether nothing reads a result. Compilers leave it to the assembler to make
+    /// reductions of such atomic operations.
+    fn is_unread(&self, b: usize, i: usize, index: usize) -> bool {
+        let webs = self.facts.webs();
+        let read = self.read.get_or_init(|| webs.readers(self.function));
+        webs.result(b, i, index).is_none_or(|web| !read[web.index()])
+    }
+
     fn memory(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
         let missing = || Declined::Kernel("a memory operand is not known");
         let ty = inst.ty.ok_or_else(missing)?;
@@ -512,6 +523,9 @@ impl Decoder<'_> {
         }
         let mut dst = Vec::new();
         for k in 0..inst.results.len() {
+            if inst.op == Op::Atom && self.is_unread(b, i, k) {
+                continue;
+            }
             match self.result(b, i, inst, k) {
                 Dst::Pair(low, high) => dst.extend([Dst::Wide(low), Dst::Wide(high)]),
                 Dst::None if ty == Ty::B128 => dst.extend([Dst::None, Dst::None]),

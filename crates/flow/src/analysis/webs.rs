@@ -168,6 +168,23 @@ impl Webs {
         slots.nth(at).and_then(|slot| self.in_slot(slot))
     }
 
+    /// Returns, by web, whether an instruction or a block's end of the function reads it. A result
+    /// that a guard may leave as it was is no reader.
+    #[must_use]
+    pub fn readers(&self, function: &Function) -> Vec<bool> {
+        let mut read = vec![false; self.len()];
+        for (b, block) in function.blocks.iter().enumerate() {
+            let results = block.insts.iter().map(|inst| inst.results.len()).chain([0]);
+            for (i, results) in results.enumerate() {
+                let slots = self.slots(self.place(b, i)).enumerate();
+                let slots = slots.filter(|(at, _)| !(1..1 + results).contains(at));
+                let webs = slots.filter_map(|(_, slot)| self.in_slot(slot));
+                webs.for_each(|web| read[web.index()] = true);
+            }
+        }
+        read
+    }
+
     /// The web of an instruction's guard.
     #[must_use]
     pub fn guard(&self, block: usize, inst: usize) -> Option<Web> {
