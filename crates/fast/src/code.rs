@@ -772,6 +772,13 @@ impl Code {
         of
     }
 
+    /// Whether warps may wait for others of their CTA.
+    pub(crate) fn has_barriers(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step.kind, Kind::Barrier { .. } | Kind::Asynchronous(_)))
+    }
+
     /// Whether a block can come again.
     pub(crate) fn has_loops(&self) -> bool {
         self.blocks.iter().enumerate().any(|(b, block)| match &block.end {

@@ -183,7 +183,7 @@ impl<F: FnMut(u64, u64) -> bool> LaunchObserver for F {
 #[derive(Debug)]
 pub struct Kernel {
     code: code::Code,
-    threading: workers::Threading,
+    threading: Box<workers::Threading>,
 }
 
 /// Decodes the kernel of a launch that has not begun. With `assume`, decoding takes for granted
@@ -229,7 +229,7 @@ pub fn prepare_screened(
 
 fn decoded(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
     let code = decode::decode(program, &state.setup(), assume)?;
-    Ok(Kernel { code, threading: workers::Threading::new(1) })
+    Ok(Kernel { code, threading: Box::new(workers::Threading::new(1)) })
 }
 
 /// Returns the order in which a launch runs the sides of branches.
@@ -379,7 +379,7 @@ impl Kernel {
     /// 0. The default is one. Results do not change.
     #[must_use]
     pub fn on_threads(mut self, threads: usize) -> Self {
-        self.threading = workers::Threading::new(threads);
+        *self.threading = workers::Threading::new(threads);
         self
     }
 

@@ -13,7 +13,8 @@ use std::time::Duration;
 const MAX_TRIAL: Duration = Duration::from_millis(20);
 /// The number of launches between two trials, at first and at most.
 const TRIAL_PERIODS: (u32, u32) = (32, 4096);
-/// The weight of the latest launch in a speed.
+/// The weight of the latest launch in a speed, unless it was faster: the first ones compile code
+/// and find out what accesses are like.
 const LATEST: f64 = 0.25;
 /// Threads must save at least this part of the time.
 const LEAST_GAIN: f64 = 0.05;
@@ -93,7 +94,8 @@ impl Measured {
         if self.period == 0 {
             (self.period, self.left) = (TRIAL_PERIODS.0, TRIAL_PERIODS.0);
         }
-        *speed = Some(speed.map_or(now, |before| before + LATEST * (now - before)));
+        let next = |before: f64| if now < before { now } else { before + LATEST * (now - before) };
+        *speed = Some(speed.map_or(now, next));
     }
 }
 

@@ -13,6 +13,10 @@
 //!
 //! Launches that always end ([`crate::ends`]) journal nothing.
 //!
+//! One thread gains from this, too, where CTAs wait at barriers: it runs them one after another
+//! rather than in turns, so that warps find their registers and shared memory in the host's first
+//! cache.
+//!
 //! Claims cost time. The first CTA is therefore measured while it runs: which regions it writes
 //! (from then on, loads from all other regions need no claims), how many instructions it issues,
 //! and how many of its accesses make claims. If claims would cost more than threads save, the
@@ -55,6 +59,8 @@ const MIN_ISSUES: [u64; 2] = [250_000, 50_000];
 const CLAIM_COST: [u64; 2] = [40, 4];
 /// The cost of a turn beyond its issues, including a share of the cost of a CTA, in issues.
 const TURN_COST: u64 = 100;
+/// The part of a CTA's work that claims may cost where one thread alone makes them, as a divisor.
+const MAX_CLAIMS_OF_ONE: u64 = 2;
 /// The maximum number of attempts on several threads. Each knows the regions that earlier ones
 /// found to be written.
 const MAX_ATTEMPTS: usize = 4;
@@ -93,9 +99,15 @@ pub(crate) struct Threading {
     pub(crate) commit_after: usize,
     /// The number of launches still to run on one thread.
     backoff: AtomicU32,
+    /// Of the launches on one thread, the number of those that are still to run in the canonical
+    /// schedule after a claim was refused.
+    canonical: AtomicU32,
     /// Whether an access without a footprint has reached a disjoint region.
     footprints_failed: AtomicBool,
     speeds: Speeds,
+    /// The speeds of launches on one thread: in the canonical schedule ([`Choice::One`]), and one
+    /// CTA after the other.
+    orders: Speeds,
 }
 
 impl Threading {
@@ -107,8 +119,10 @@ impl Threading {
             eager: false,
             commit_after,
             backoff: AtomicU32::new(0),
+            canonical: AtomicU32::new(0),
             footprints_failed: AtomicBool::new(false),
             speeds: Speeds::default(),
+            orders: Speeds::default(),
         }
     }
 }
@@ -207,9 +221,7 @@ pub(crate) fn run(
     };
     let why = match attempt {
         Attempt::Ended(ended, threads) => {
-            if let Threads::Many(_) = threads {
-                record_speed(plan, context, &ended, Choice::Many, begin);
-            }
+            record_speed(plan, context, (&ended, threads), Choice::Many, begin);
             return Ok((*ended, threads));
         }
         Attempt::Declined(declined) => return Err(Box::new((declined, context.done))),
@@ -239,9 +251,7 @@ pub(crate) fn run(
         Ok(flow) => {
             let mut ended = machine.ended(flow);
             finish_detail(&mut ended, context);
-            if why == Threads::One(SLOWER) {
-                record_speed(plan, context, &ended, Choice::One, begin);
-            }
+            record_speed(plan, context, (&ended, why), Choice::One, begin);
             Ok((ended, why))
         }
         Err(declined) => {
@@ -261,17 +271,28 @@ pub(crate) fn run(
     }
 }
 
-/// Records the time of a launch that has ended.
+/// Records the time of a launch that has ended, of which CTAs ran in the canonical schedule or
+/// independently.
 fn record_speed(
     plan: LaunchPlan<'_>,
     context: &Context<'_>,
-    (stats, _, done): &Ended,
-    way: Choice,
+    ((stats, _, done), threads): (&Ended, Threads),
+    order: Choice,
     begin: Instant,
 ) {
-    if *done && !plan.threading.eager {
-        let issues = stats.slots.vector_issues - context.done.slots.vector_issues;
-        plan.threading.speeds.record(way, issues, begin.elapsed());
+    let threading = plan.threading;
+    if !*done || threading.eager {
+        return;
+    }
+    let issues = stats.slots.vector_issues - context.done.slots.vector_issues;
+    let time = begin.elapsed();
+    match threads {
+        Threads::Many(_) => return threading.speeds.record(Choice::Many, issues, time),
+        Threads::One(SLOWER) => threading.speeds.record(Choice::One, issues, time),
+        Threads::One(_) | Threads::Asked => {}
+    }
+    if context.code.has_barriers() {
+        threading.orders.record(order, issues, time);
     }
 }
 
@@ -296,34 +317,66 @@ fn run_parallel(
     observer: &mut dyn LaunchObserver,
 ) -> Attempt {
     let threading = plan.threading;
-    if threading.threads == 1 {
-        return Attempt::Sequential(Threads::Asked);
-    }
+    let asked = (threading.threads == 1).then_some(Threads::Asked);
     let why = why_one_thread(context);
     if let Some(why) = why.or_else(|| why_too_short(plan, context).filter(|_| !threading.eager)) {
-        return Attempt::Sequential(Threads::One(why));
+        return Attempt::Sequential(asked.unwrap_or(Threads::One(why)));
     }
-    let decrement = |n: u32| n.checked_sub(1);
-    if threading.backoff.fetch_update(Relaxed, Relaxed, decrement).is_ok() && !threading.eager {
-        return Attempt::Sequential(Threads::One("its blocks met in memory in an earlier launch"));
+    if is_backed_off(&threading.backoff) && !threading.eager {
+        let why = Threads::One("its blocks met in memory in an earlier launch");
+        return Attempt::Sequential(asked.unwrap_or(why));
     }
+    let slower = || !threading.eager && threading.speeds.choose() == Choice::One;
+    let one = asked.or_else(|| slower().then_some(Threads::One(SLOWER)));
+    let canonical = || {
+        !threading.eager
+            && (!context.code.has_barriers()
+                || is_backed_off(&threading.canonical)
+                || threading.orders.choose() == Choice::One)
+    };
+    if let Some(why) = one.filter(|_| canonical()) {
+        return Attempt::Sequential(why);
+    }
+    let attempt = run_independent(plan, context, memory, observer, one);
+    match (attempt, one) {
+        (Attempt::Ended(ended, _), Some(why)) => Attempt::Ended(ended, why),
+        (Attempt::Sequential(_) | Attempt::Conflict, Some(why)) => {
+            threading.canonical.store(BACKOFF_LAUNCHES, Relaxed);
+            Attempt::Sequential(why)
+        }
+        (attempt, _) => attempt,
+    }
+}
+
+/// Returns whether launches are not to be tried in some way, and counts one of them.
+fn is_backed_off(left: &AtomicU32) -> bool {
+    left.fetch_update(Relaxed, Relaxed, |n: u32| n.checked_sub(1)).is_ok()
+}
+
+/// Runs the CTAs of a launch independently, on all threads, or on one for the reason in `one`.
+fn run_independent(
+    plan: LaunchPlan<'_>,
+    context: &Context<'_>,
+    memory: &mut DirectMemory<'_>,
+    observer: &mut dyn LaunchObserver,
+    one: Option<Threads>,
+) -> Attempt {
+    let threading = plan.threading;
     let footprints_failed = threading.footprints_failed.load(Relaxed);
     let proven = match footprints_failed {
         false => Proven::new(context, memory),
         true => Proven::default(),
     };
-    if !threading.eager && threading.speeds.choose() == Choice::One {
-        return Attempt::Sequential(Threads::One(SLOWER));
-    }
     // Claims may be refused in regions that are not disjoint.
     let no_claims = !footprints_failed && proven.shared.is_empty();
     let always_ends = plan.always_ends && no_claims;
     let plan = LaunchPlan { always_ends, ..plan };
     memory.set_journalled(!always_ends);
+    let threads = if one.is_some() { 1 } else { threading.threads };
     let mut history = AttemptHistory { written: proven.shared.clone(), windows: true, proven };
     for _ in 0..MAX_ATTEMPTS {
         let before = history.clone();
-        let attempt = attempt(plan, context, memory, &mut history, observer);
+        let attempt = attempt(plan, context, memory, &mut history, (observer, threads));
         if !matches!(attempt, Attempt::Ended(..)) {
             memory.undo();
         }
@@ -398,6 +451,7 @@ fn why_sequential(
     machine: &Machine<'_>,
     flow: Flow,
     claimed: &Together,
+    threads: usize,
 ) -> Option<&'static str> {
     let (issues, total) = (machine.stats.slots.vector_issues, machine.context.total);
     if flow == Flow::Done && issues.saturating_mul(total) < min_issues(plan) {
@@ -410,8 +464,12 @@ fn why_sequential(
     let spared: u64 = dense.map(|s| 2 * (s.times - 1)).sum();
     let followed = claimed.followed().saturating_sub(spared);
     let cost = followed * CLAIM_COST[usize::from(plan.tier.is_none())];
-    let threads = (plan.threading.threads as u64).min(total);
     let work = issues + TURN_COST * u64::from(machine.turns);
+    if threads == 1 {
+        return (cost > work / MAX_CLAIMS_OF_ONE)
+            .then_some("following its accesses to memory costs");
+    }
+    let threads = (threads as u64).min(total);
     // Threads must save at least a fifth of the time.
     (5 * (work + cost) > 4 * threads * work)
         .then_some("following its accesses to memory would cost more than threads bring")
@@ -422,9 +480,9 @@ fn attempt(
     context: &Context<'_>,
     memory: &mut DirectMemory<'_>,
     history: &mut AttemptHistory,
-    observer: &mut dyn LaunchObserver,
+    (observer, threads): (&mut dyn LaunchObserver, usize),
 ) -> Attempt {
-    let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(plan.threading.threads);
+    let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(threads);
     let (mut parts, claimed) = history.proven.parts(memory, threads, &history.written);
     let workers = Workers::new(context.done.ctas, context.total, threads, history.windows);
     let Some(first) = parts.pop() else { return Attempt::Sequential(Threads::Asked) };
@@ -452,7 +510,7 @@ fn attempt(
             vec![Err(declined)]
         }
         Ok(flow) => {
-            let why = why_sequential(plan, &machine, flow, &claimed);
+            let why = why_sequential(plan, &machine, flow, &claimed, threads);
             let why = why.filter(|_| !plan.threading.eager).map(Threads::One);
             if let Some(why) = why.filter(|_| !plan.always_ends) {
                 return Attempt::Sequential(why);
