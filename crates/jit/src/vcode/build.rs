@@ -116,12 +116,18 @@ impl Function {
 
     pub(super) fn close_pseudo(&mut self, outside: Option<u32>, labels: u8) {
         let (operands, micros) = (self.operands.len() as u32, self.micros.len() as u32);
+        let in_line = self.open.1 as usize..outside.unwrap_or(micros) as usize;
+        let switches = self.micros[in_line].iter().any(|micro| match micro {
+            Micro::Leave(leave) => self.leaves[*leave as usize].resume.is_some(),
+            _ => false,
+        });
         self.insts.push(Inst {
             operands: Span { start: self.open.0, end: operands },
             micros: Span { start: self.open.1, end: micros },
             outside: outside.unwrap_or(micros),
             labels,
             leaves: self.leaves.len() as u32 > self.open.2,
+            switches,
         });
         self.open = (operands, micros, self.leaves.len() as u32);
     }

@@ -47,6 +47,8 @@ pub(super) struct Inst {
     pub(super) labels: u8,
     /// Whether it leaves the warp.
     pub(super) leaves: bool,
+    /// Whether its code in line ends the turn.
+    pub(super) switches: bool,
 }
 
 /// A machine instruction, or something else in its place.

@@ -231,6 +231,8 @@ pub(super) struct Allocatable<'a> {
     /// for branches among them that define values, of which there are none, and does so for each
     /// value that lives there, which would take most of its time.
     pub(super) one_pass: bool,
+    /// The registers whose values are in spill slots where a turn ends in line.
+    pub(super) clobbers: PRegSet,
 }
 
 impl regalloc2::Function for Allocatable<'_> {
@@ -280,8 +282,9 @@ impl regalloc2::Function for Allocatable<'_> {
         inst.map_or(&[], |inst| &self.operands[inst.operands.range()])
     }
 
-    fn inst_clobbers(&self, _: regalloc2::Inst) -> PRegSet {
-        PRegSet::empty()
+    fn inst_clobbers(&self, inst: regalloc2::Inst) -> PRegSet {
+        let inst = self.graph.inst(self.function, inst.index());
+        if inst.is_some_and(|inst| inst.switches) { self.clobbers } else { PRegSet::empty() }
     }
 
     fn num_vregs(&self) -> usize {

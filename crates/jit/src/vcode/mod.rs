@@ -148,8 +148,14 @@ impl Compiler {
             // Otherwise operands that may be in memory can leave it no register for moves.
             Algorithm::Fastalloc => f.operands.iter().map(in_memory).collect(),
         };
-        let allocatable =
-            Allocatable { function: f, graph: &self.graph, operands: &operands, one_pass };
+        let clobbers = register::clobbers(self.level);
+        let allocatable = Allocatable {
+            function: f,
+            graph: &self.graph,
+            operands: &operands,
+            one_pass,
+            clobbers,
+        };
         let failed =
             |error| Refused::Encoding(format!("registers could not be allocated: {error}"));
         let output = run_with_ctx(&allocatable, &self.environment, &options, &mut self.context);

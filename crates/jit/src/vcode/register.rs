@@ -104,6 +104,14 @@ pub(super) fn environment(level: Level) -> MachineEnv {
     }
 }
 
+/// Returns the registers whose values the allocator puts into spill slots where a turn ends in
+/// line.
+pub(super) fn clobbers(level: Level) -> PRegSet {
+    let (vectors, masks) = if level == Level::Avx512 { (32, 8) } else { (16, 1) };
+    let masks = (1..masks).map(|n| PReg::new(n, MASK));
+    masks.chain((0..vectors).map(|n| PReg::new(n, VECTOR))).collect()
+}
+
 /// A set of registers, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u64);
