@@ -323,6 +323,9 @@ impl<'m> Machine<'m> {
 
     /// Returns the counts of a run, and releases memory.
     pub(crate) fn ended(mut self, flow: Flow) -> Ended {
+        if flow != Flow::Done {
+            self.flush();
+        }
         self.take_counts();
         (self.stats, self.detail, flow == Flow::Done)
     }

@@ -39,6 +39,15 @@ pub trait Worker {
     /// keeps them itself.
     fn write_back(&mut self, visit: &mut Visit<'_, '_>);
 
+    /// Passes on what it has counted and not passed on yet ([`Visit::count`]), in a visit to the CTA
+    /// that it has counted for.
+    ///
+    /// # Errors
+    /// Returns [`Declined`] if the exact engine has to run the launch.
+    fn flush(&mut self, _: &mut Visit<'_, '_>) -> Result<(), Declined> {
+        Ok(())
+    }
+
     /// Returns the worker's own counts in a launch in detail since the last call.
     fn counts(&mut self) -> WorkerCounts {
         WorkerCounts::default()
@@ -413,6 +422,21 @@ impl Visit<'_, '_> {
         stats.slots.add(&LaneSlots::of_issues(n, WARP_SIZE, lanes));
         stats.slots.predicate_off(tally.off);
         machine.issue(n)
+    }
+
+    /// Returns whether CTAs run one after another, so that a worker may keep its counts until the
+    /// CTA ends ([`Self::keep_counts`]).
+    #[inline]
+    #[must_use]
+    pub fn is_only_resident(&self) -> bool {
+        self.machine.ctas.len() == 1
+    }
+
+    /// In place of [`Self::count`]: the worker has issued something, and counts it later.
+    #[inline]
+    pub fn keep_counts(&mut self, progress: bool) {
+        self.machine.progress |= progress;
+        self.machine.issued = true;
     }
 
     /// Copies the held warp's stack, lowest entry first, and returns its height; returns `None` if

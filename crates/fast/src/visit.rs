@@ -25,6 +25,15 @@ impl<'m> Machine<'m> {
         end
     }
 
+    /// Has the worker pass on its counts. The launch has been stopped: that it may be declined does
+    /// not matter any more.
+    pub(crate) fn flush(&mut self) {
+        if let Some(mut worker) = self.worker.take() {
+            let _ = worker.flush(&mut Visit::new(self));
+            self.worker = Some(worker);
+        }
+    }
+
     /// Has the worker write the positions of all warps back.
     pub(crate) fn write_back(&mut self) {
         let Some(mut worker) = self.worker.take() else { return };

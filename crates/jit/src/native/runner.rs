@@ -14,6 +14,7 @@ use fast::{Declined, StackCharges, Tally, Visit, Worker, WorkerCounts};
 use std::mem::MaybeUninit;
 use std::panic::resume_unwind;
 use std::ptr;
+use vm::WARP_SIZE;
 
 /// The worker of one host thread.
 pub(super) struct CompiledWorker<'c> {
@@ -36,7 +37,13 @@ pub(super) struct CompiledWorker<'c> {
     /// commits so far.
     until_commit: Box<[bool]>,
     commits: u64,
+    /// Visits whose counts are still in the counters of blocks.
+    kept_visits: u32,
 }
+
+/// Most visits whose counts are kept. The counters of lanes have 32 bits, and a visit adds some ten
+/// thousand at most.
+const MAX_KEPT_VISITS: u32 = 64;
 
 impl<'c> CompiledWorker<'c> {
     pub(super) fn new(compiled: &'c Compiled, code: &'c Code) -> Self {
@@ -62,6 +69,7 @@ impl<'c> CompiledWorker<'c> {
             cta_windows: Vec::new(),
             until_commit: vec![false; code.facts.region_steps.len()].into(),
             commits: 0,
+            kept_visits: 0,
         }
     }
 
@@ -157,9 +165,26 @@ impl<'c> CompiledWorker<'c> {
         if self.log.as_ref().is_some_and(|log| log.refused) {
             return Err(fast::REFUSED);
         }
+        if self.kept_visits < MAX_KEPT_VISITS && may_keep_counts(&host, &self.frame) {
+            self.kept_visits += 1;
+            let progress = std::mem::take(&mut self.frame.tally.progress) != 0;
+            host.visit.set_back_edges_left(self.frame.back_edges_left.max(0) as u32);
+            host.visit.keep_counts(progress);
+            return Ok(());
+        }
+        self.kept_visits = 0;
         add_block_counters(code, &mut self.frame);
         flush(&mut host, &mut self.frame)
     }
+}
+
+/// Returns whether the counts of a visit may be passed on later: nothing looks at them before, and
+/// the lanes that run are not told apart by warps, of which all lanes live.
+fn may_keep_counts(host: &Host<'_, '_, '_>, frame: &Frame) -> bool {
+    let issued = frame.warp != frame.warps.wrapping_sub(1);
+    let lanes = host.contexts.warps.len() * WARP_SIZE as usize;
+    let all_live = host.contexts.barriers.live as usize == lanes;
+    issued && all_live && host.visit.is_only_resident()
 }
 
 impl Drop for CompiledWorker<'_> {
@@ -217,6 +242,14 @@ impl Worker for CompiledWorker<'_> {
             contexts.store_values(self.code, warp);
             contexts.store_position(self.code, visit, warp);
         }
+    }
+
+    fn flush(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined> {
+        if std::mem::take(&mut self.kept_visits) == 0 {
+            return Ok(());
+        }
+        add_block_counters(self.code, &mut self.frame);
+        visit.count(&std::mem::take(&mut self.frame.tally))
     }
 
     fn counts(&mut self) -> WorkerCounts {
