@@ -119,6 +119,17 @@ struct Located {
     /// The least and the greatest of the accesses' offsets.
     first: i64,
     last: i64,
+    expected: Option<Expected>,
+}
+
+/// How words are expected to be accessed.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    /// One of [`crate::layout::kind`], of loads or of stores.
+    kind: u32,
+    stores: bool,
+    /// Not 0 if the words are located, and accessed so.
+    is_met: VReg,
 }
 
 /// A value in registers.

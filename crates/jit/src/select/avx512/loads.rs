@@ -79,22 +79,40 @@ impl Numbered<'_> {
             let loads = Mem::at(layout, RowLayout::LOADS);
             p.op(Op::Cmp_rm32_imm32, (loads, kind as i32));
         };
-        layout_of(p, located, layout, near);
-        is(p, kind::CONTIGUOUS);
-        p.jump(Op::Jne_rel32_64, others);
-        self.load_contiguous(p, located, distance, rows, temps);
+        let rest = p.label();
+        let load = |p: &mut Pseudo<'_>, kind: u32| match kind {
+            kind::SAME => {
+                for (i, row) in rows {
+                    let at = distance + *i as i64 * i64::from(self.access.word);
+                    self.load_same(p, located, at, row, temps);
+                }
+            }
+            _ => self.load_contiguous(p, located, distance, rows, temps),
+        };
+        let first = located.unless_expected(p, false, others);
+        if let Some(kind) = first {
+            load(p, kind);
+        } else {
+            layout_of(p, located, layout, near);
+            is(p, kind::CONTIGUOUS);
+            p.jump(Op::Jne_rel32_64, rest);
+            load(p, kind::CONTIGUOUS);
+        }
         p.bind(back);
         p.out_of_line();
+        if first.is_some() {
+            p.bind(others);
+            layout_of(p, located, layout, near);
+            p.jump(Op::Jmp_rel32_64, rest);
+        }
         p.bind(near);
         p.jump(Op::Jmp_rel32_64, slow);
-        p.bind(others);
+        p.bind(rest);
         let permuted = p.label();
-        is(p, kind::SAME);
+        let second = if first == Some(kind::SAME) { kind::CONTIGUOUS } else { kind::SAME };
+        is(p, second);
         p.jump(Op::Jne_rel32_64, permuted);
-        for (i, row) in rows {
-            let at = distance + *i as i64 * i64::from(self.access.word);
-            self.load_same(p, located, at, row, temps);
-        }
+        load(p, second);
         p.jump(Op::Jmp_rel32_64, back);
         p.bind(permuted);
         let [(_, row)] = rows else { return };

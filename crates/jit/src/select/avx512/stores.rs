@@ -58,9 +58,12 @@ impl Numbered<'_> {
         let kind = Mem::at(layout, RowLayout::STORES);
         let per_half = row.len() / 2;
         let part_bytes = 16 / per_half as i64 * i64::from(self.access.word);
-        layout_of(p, located, layout, slow);
-        p.op(Op::Cmp_rm32_imm32, (kind, kind::CONTIGUOUS as i32));
-        p.jump(Op::Jne_rel32_64, others);
+        let expected = located.unless_expected(p, true, others);
+        if expected.is_none() {
+            layout_of(p, located, layout, slow);
+            p.op(Op::Cmp_rm32_imm32, (kind, kind::CONTIGUOUS as i32));
+            p.jump(Op::Jne_rel32_64, others);
+        }
         p.op(Op::Mov_rm32_imm32, (Mem::frame(Frame::PROGRESS), 1));
         for (part, &value) in row.iter().enumerate() {
             let at = distance + part_bytes * (part % per_half) as i64;
@@ -73,6 +76,9 @@ impl Numbered<'_> {
         p.bind(others);
         if self.access.word != 4 {
             return;
+        }
+        if expected.is_some() {
+            layout_of(p, located, layout, slow);
         }
         p.op(Op::Cmp_rm32_imm32, (kind, kind::ONE_VECTOR as i32));
         p.jump(Op::Jb_rel32_64, slow);

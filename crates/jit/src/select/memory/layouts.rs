@@ -6,15 +6,18 @@ use crate::layout::{LayoutCell, LayoutSite, RowLayout, kind};
 use crate::select::detail::{Group, LayoutCount};
 use crate::select::level::{Codes, Compared};
 use crate::select::turns::place_of;
-use crate::select::{Located, LocatedBy, Selector};
+use crate::select::{Expected, Located, LocatedBy, Selector};
 use crate::vcode::{Local, Mem, Part, Pseudo, Source, StubArgument, VReg, View};
+use fast::Level;
 use iced_x86::Code as Op;
 use ir::mods::Space;
 use smallvec::SmallVec;
-use vector::{Access, Home, Scale, Shape, Value};
+use vector::{Access, Home, LaneOp, Scale, Shape, Value};
 
 use View::R64;
 
+/// Most sums and products whose operands are looked at to tell how a row grows.
+const MOST_SUMS: usize = 8;
 /// Greatest distance of accesses that are located together.
 const NEAR: u64 = 1 << 16;
 
@@ -154,10 +157,60 @@ impl Selector<'_> {
         self.layout_sites.push(LayoutSite { bytes, shift, part });
         let room = self.room(access);
         let group = self.group(access, args, None, false);
-        let halves = self.locate(site, room, args[0], offsets, (first, last, bytes), group);
-        let located = Located { halves, site, first, last };
+        let kind = match self.kind_of_layout(access, args) {
+            kind::SAME if !is_load => kind::CONTIGUOUS,
+            kind => kind,
+        };
+        // With AVX2, code for a quarter of the lanes follows code for another.
+        let expects = self.codes.level == Level::Avx512;
+        let expected = expects.then_some((kind, !is_load));
+        let range = (first, last, bytes);
+        let located = self.locate(site, room, args[0], offsets, range, (group, expected));
         self.located.insert(key, located);
         Some(located)
+    }
+
+    /// Returns the kind of layout that a row of addresses has most probably, by its computation.
+    fn kind_of_layout(&self, access: &Access, args: &[Value]) -> u32 {
+        let slope = self.slope(args[access.shape.operands()], MOST_SUMS);
+        if slope == Some(0) { kind::SAME } else { kind::CONTIGUOUS }
+    }
+
+    /// Returns by how much a row grows from a lane to the next one of the same row of the CTA, where
+    /// it is a sum of so many multiples of special registers at most.
+    fn slope(&self, row: Value, depth: usize) -> Option<i64> {
+        let inst = self.source.inst(self.defined[row.index()]?);
+        let depth = depth.checked_sub(1)?;
+        let slope = |i: usize| self.slope(inst.args[i], depth);
+        let constant = |i: usize| {
+            let of = self.source.inst(self.defined[inst.args[i].index()]?);
+            match of.op {
+                vector::Op::Const(bits) => Some(i64::from(bits as u32)),
+                vector::Op::Splat => self.known(of.args[0]).map(|bits| i64::from(bits as u32)),
+                _ => None,
+            }
+        };
+        match &inst.op {
+            vector::Op::Const(_) | vector::Op::Splat => Some(0),
+            vector::Op::Line(step) => Some(*step),
+            vector::Op::Sreg(register) => match register.reg {
+                ir::Sreg::TidX | ir::Sreg::LaneId => Some(1),
+                ir::Sreg::TidY | ir::Sreg::TidZ => Some(0),
+                _ => None,
+            },
+            vector::Op::Lanes(LaneOp::Add) => slope(0)?.checked_add(slope(1)?),
+            vector::Op::Lanes(LaneOp::Sub) => slope(0)?.checked_sub(slope(1)?),
+            vector::Op::Lanes(LaneOp::Shl) => {
+                slope(0)?.checked_mul(1 << constant(1).filter(|by| *by < 32)?)
+            }
+            vector::Op::Lanes(LaneOp::Mul) => match (slope(0)?, slope(1)?) {
+                (0, 0) => Some(0),
+                (slope, 0) => slope.checked_mul(constant(1)?),
+                (0, slope) => slope.checked_mul(constant(0)?),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Finds the host addresses of the first words of both halves of the lanes, from offset `first`
@@ -169,8 +222,8 @@ impl Selector<'_> {
         lanes: Value,
         offsets: &Offsets,
         (first, last, bytes): (i64, i64, u8),
-        group: Option<Group>,
-    ) -> [VReg; 2] {
+        (group, expected): (Option<Group>, Option<(u32, bool)>),
+    ) -> Located {
         let lanes = self.mask(lanes);
         let (find, codes) = (self.outside.find, self.codes);
         let constants = self.level(|l| l.layout_constants());
@@ -179,6 +232,12 @@ impl Selector<'_> {
         let cell = site as i64 * LayoutCell::SIZE;
         let mut p = self.f.pseudo();
         let [at, other] = [(); 2].map(|()| p.output(R64));
+        let expected = expected.map(|(kind, stores)| {
+            let is_met = p.output(R64);
+            Expected { kind, stores, is_met }
+        });
+        let outputs: SmallVec<[VReg; 3]> =
+            [at, other].into_iter().chain(expected.map(|expected| expected.is_met)).collect();
         let [table, layout, temp] = [(); 3].map(|()| p.temp(R64));
         let first_lane = p.temp(View::V);
         let temps = codes.compare_temps.iter().map(|&view| p.temp(view)).collect();
@@ -244,6 +303,12 @@ impl Selector<'_> {
         p.jump(Op::Ja_rel32_64, none);
         p.op(Op::Add_r64_rm64, (at, host));
         p.op(Op::Inc_rm32, (Mem::at(table, cell + LayoutCell::USES),));
+        if let Some(Expected { kind, stores, is_met }) = expected {
+            let field = field(if stores { RowLayout::STORES } else { RowLayout::LOADS });
+            p.op(Op::Xor_r32_rm32, (is_met.d(), is_met.d()));
+            p.op(Op::Cmp_rm32_imm32, (field, kind as i32));
+            p.op(Op::Sete_rm8, (is_met.b(),));
+        }
         p.op(Op::Mov_r64_rm64, (other, at));
         p.op(Op::Add_r64_rm64, (at, field(RowLayout::HALVES)));
         p.op(Op::Add_r64_rm64, (other, field(RowLayout::HALVES + 8)));
@@ -266,15 +331,16 @@ impl Selector<'_> {
         }
         (codes.bits_to)(&mut p, &compared.lanes, temp, table);
         let arguments = [StubArgument::Imm(site as u32), StubArgument::Reg(temp)];
-        p.call(find, &arguments, &[at, other]);
+        p.call(find, &arguments, &outputs);
         p.bind(not_counted);
         if let Some(count) = &count {
             offsets.store(&mut p, codes, store_temps);
             count.by_pattern(&mut p);
         }
         p.bind(none);
-        p.op(Op::Xor_r32_rm32, (at.d(), at.d()));
-        p.op(Op::Xor_r32_rm32, (other.d(), other.d()));
+        for output in outputs {
+            p.op(Op::Xor_r32_rm32, (output.d(), output.d()));
+        }
         p.jump(Op::Jmp_rel32_64, done);
         if let Some(count) = &count {
             count.count_unknown(&mut p, not_known, [other_lanes, counted]);
@@ -284,7 +350,24 @@ impl Selector<'_> {
             count.keep(&mut p, counted);
         }
         p.end();
-        [at, other]
+        Located { halves: [at, other], site, first, last, expected }
+    }
+}
+
+impl Located {
+    /// Goes to a label unless the words are accessed as expected; returns how that is. Returns
+    /// `None`, without any code, if nothing is expected.
+    pub(in crate::select) fn unless_expected(
+        &self,
+        p: &mut Pseudo<'_>,
+        stores: bool,
+        otherwise: Local,
+    ) -> Option<u32> {
+        let expected = self.expected.filter(|expected| expected.stores == stores)?;
+        p.any(expected.is_met);
+        p.op(Op::Cmp_rm32_imm8, (Source::Any(expected.is_met, Some(View::R32)), 0));
+        p.jump(Op::Je_rel32_64, otherwise);
+        Some(expected.kind)
     }
 }
 
