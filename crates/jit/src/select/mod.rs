@@ -193,8 +193,18 @@ struct Selector<'c> {
     grouped: FxHashSet<u32>,
     /// The lanes of masks in general registers, for counts of accesses in the current block.
     lane_bits: FxHashMap<Value, VReg>,
-    /// Words that are located since the beginning of the block, or of the turn.
+    /// Words that are located since the turn began, on all paths to the current place.
     located: FxHashMap<LocatedBy, Located>,
+    /// The same at the end of each block that has been selected.
+    located_after: Vec<Option<FxHashMap<LocatedBy, Located>>>,
+    /// The offsets of accesses to shared memory and parameters, by what they are located by.
+    offsets: FxHashMap<(Value, Space, u8), Vec<i64>>,
+    /// By block: the blocks before it.
+    predecessors: Vec<Vec<vector::Block>>,
+    /// The block and the index of parameters that are masks.
+    mask_params: FxHashMap<Value, (vector::Block, usize)>,
+    /// By block, whether a loop begins with it, or it is the entry.
+    is_header: Vec<bool>,
     /// The instructions that follow in the block.
     ahead: &'c [vector::Inst],
     points: Vec<Point>,
@@ -251,6 +261,11 @@ pub(crate) fn select(
         grouped: FxHashSet::default(),
         lane_bits: FxHashMap::default(),
         located: FxHashMap::default(),
+        located_after: vec![None; source.block_count()],
+        offsets: FxHashMap::default(),
+        predecessors: vec![Vec::new(); source.block_count()],
+        mask_params: FxHashMap::default(),
+        is_header: vec![false; source.block_count()],
         ahead: &[],
         points: Vec::new(),
         refused: None,
@@ -424,6 +439,8 @@ impl Selector<'_> {
         if self.codes.level == Level::Avx2 {
             self.find_uses_of_masks();
         }
+        self.find_predecessors(&order);
+        self.find_offsets();
         let entry = vector::Function::ENTRY;
         let start = self.f.block(&[]);
         for (block, data) in source.blocks() {
@@ -450,7 +467,7 @@ impl Selector<'_> {
             self.quarters.clear();
             self.lane_bits.clear();
             self.grouped.clear();
-            self.located.clear();
+            self.located = self.located_before(block);
             self.exempt_loads.clear();
             self.begin_block(block);
             if block == entry {
@@ -463,6 +480,7 @@ impl Selector<'_> {
             }
             self.select_waiting();
             self.end(&source.block(block).end);
+            self.located_after[block.index()] = Some(std::mem::take(&mut self.located));
         }
     }
 

@@ -279,3 +279,85 @@ fn threads_have_words_of_their_own_in_local_memory() {
     }
     assert!(count.compared > 2 || count.steps == 0, "{count:?}");
 }
+
+/// Accesses at one row, and at its sums with constants, before a branch, on both of its sides, and
+/// behind it: each side has lanes of its own, which may have addresses that other lanes do not.
+fn branching_kernel(pattern: &str, guard: &str, [then, other, behind]: [i32; 3]) -> String {
+    format!(
+        ".version 8.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b) {{
+  .reg .pred %p, %q, %e, %g;
+  .reg .b32 %r<8>, %t, %i, %n, %z, %s, %u;
+  .reg .b64 %a, %b, %from, %to;
+  .shared .align 32 .b8 room[4096];
+  ld.param.u64 %a, [a];
+  ld.param.u64 %b, [b];
+  mov.u32 %t, %tid.x;
+  mov.u32 %i, 0;
+  mad.wide.u32 %to, %t, 4, %b;
+  mov.u32 %z, room;
+  mad.lo.u32 %s, %t, 4, %z;
+  mad.wide.u32 %from, %t, 4, %a;
+  ld.global.u32 %r0, [%from];
+  st.shared.u32 [%s+1024], %r0;
+  ld.global.u32 %r0, [%from+256];
+  st.shared.u32 [%s+1280], %r0;
+  bar.sync 0;
+  {guard}
+round:
+  {pattern}
+  mov.u32 %z, room;
+  mad.lo.u32 %s, %n, 4, %z;
+  @%p bra far;
+  ld.shared.u32 %r0, [%s+1024];
+  setp.lt.u32 %q, %r0, 2147483648;
+  @%q bra side;
+  add.u32 %u, %s, {then};
+  ld.shared.u32 %r1, [%u+1024];
+  st.shared.u32 [%u+1028], %r0;
+  bra.uni behind;
+side:
+  add.u32 %u, %s, {other};
+  ld.shared.u32 %r1, [%u+1024];
+  st.shared.u32 [%u+1032], %r0;
+behind:
+  add.u32 %u, %s, {behind};
+  ld.shared.u32 %r2, [%u+1028];
+  add.u32 %r1, %r1, %r2;
+far:
+  setp.lt.u32 %g, %t, 20;
+  shl.b32 %u, %i, 3;
+  @!%g xor.b32 %s, %s, %u;
+  @%g ld.shared.u32 %r4, [%s+1024];
+  ld.shared.u32 %r3, [%s+1024];
+  @%g add.u32 %r3, %r3, %r4;
+  add.u32 %r1, %r1, %r3;
+  st.global.u32 [%to], %r1;
+  add.s64 %to, %to, 256;
+  xor.b32 %i, %i, 1;
+  setp.ne.u32 %e, %i, 0;
+  @%e bra round;
+  ret;
+}}
+"
+    )
+}
+
+#[test]
+fn words_located_before_a_branch_serve_after_it() {
+    let mut count = Count::default();
+    let guards = [
+        "setp.ge.u32 %p, %t, 64;",
+        "and.b32 %z, %t, 1; setp.ne.u32 %p, %z, 0;",
+        "setp.ge.u32 %p, %t, 37;",
+    ];
+    for pattern in PATTERNS {
+        for (number, guard) in guards.into_iter().enumerate() {
+            let offsets = [[0, 0, 0], [64, -64, 4], [4, 1024, -1028]][number];
+            end_the_same(&branching_kernel(pattern, guard, offsets), &mut count);
+        }
+    }
+    assert!(count.compared > 300, "{count:?}");
+}
