@@ -75,12 +75,17 @@ impl SourceFile {
     /// A file of `text` shown under `name`.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        let text: Arc<str> = text.into();
-        let starts = std::iter::once(0).chain(
-            text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1),
-        );
-        let line_starts = starts.collect();
-        Self { name: name.into(), text, line_starts }
+        Self::of(name.into(), text.into())
+    }
+
+    /// The same, compiled here once: callers may be crates that are not optimised.
+    fn of(name: Arc<str>, text: Arc<str>) -> Self {
+        let bytes = text.as_bytes();
+        let lines = bytes.iter().filter(|&&b| b == b'\n').count();
+        let mut starts = Vec::with_capacity(lines + 1);
+        starts.push(0);
+        starts.extend(text.match_indices('\n').map(|(at, _)| at as u32 + 1));
+        Self { name, text, line_starts: starts.into() }
     }
 
     /// The name it is shown under.

@@ -4,7 +4,7 @@ use inputs::elem::shortened;
 use inputs::launch::{Located, MachineOption, OptionValue};
 use inputs::limits::human_bytes;
 use isa::suggest::nearest;
-use isa::{Diagnostic, Diagnostics, Span};
+use isa::{Diagnostic, Diagnostics, FileId, Span};
 
 use crate::adapters::{IR, LINX, LINX_TILES_V03, PMASK, PRF, PTX, TOY};
 use crate::interface::{Command, ConformCase, Image, Isa, Tools};
@@ -68,6 +68,16 @@ pub fn load(
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
     let bytes = image.bytes.len();
+    on_stack_for(bytes, image.file, found, |found| (machine.load)(image, wanted, found))
+}
+
+/// Runs work on a text of so many bytes on a stack that suffices for it, if there is memory enough.
+pub(crate) fn on_stack_for<T: Send>(
+    bytes: usize,
+    file: FileId,
+    found: &mut Diagnostics,
+    work: impl FnOnce(&mut Diagnostics) -> Option<T> + Send,
+) -> Option<T> {
     if !hostmem::room_for_text(bytes) {
         let message = format!(
             "a program of {} is too large for the memory that this process may have",
@@ -75,12 +85,12 @@ pub fn load(
         );
         found.push(
             Diagnostic::error("input::memory", message)
-                .at(Span::new(image.file, 0, 0), "")
+                .at(Span::new(file, 0, 0), "")
                 .help("raise the limit (`ulimit -v`), or split the program"),
         );
         return None;
     }
-    let loaded = hostmem::on_own_stack(|| (machine.load)(image, wanted, found));
+    let loaded = hostmem::on_own_stack(|| work(found));
     loaded.unwrap_or_else(|| {
         found.push(Diagnostic::error("input::memory", "the host has no thread to load it on"));
         None

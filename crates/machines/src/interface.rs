@@ -8,9 +8,10 @@
 use std::fmt;
 
 use inputs::launch::{Located, MachineOption};
-use isa::{Diagnostic, Diagnostics, FileId, Span};
+use isa::{Diagnostic, Diagnostics, FileId, SourceFile, Span};
 
 use crate::program::Program;
+use crate::summary::{ProgramSummary, SummaryParts};
 
 /// A command that a machine may support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +174,10 @@ pub type Variant = Result<Option<&'static Isa>, String>;
 /// Loads the wanted kernels of a program, or all; adds diagnostics.
 pub type Load = fn(Image<'_>, &[Located<String>], &mut Diagnostics) -> Option<Box<dyn Program>>;
 
+/// Looks over a program that is this file; `None` if it has errors, or if only loading it tells all
+/// of it.
+pub type Summary = fn(Image<'_>, &SourceFile, SummaryParts) -> Option<ProgramSummary>;
+
 /// Runs the rows of a conformance table, given its name and contents.
 pub type ConformTable = fn(&str, Image<'_>) -> Result<Vec<ConformCase>, Diagnostics>;
 
@@ -229,6 +234,9 @@ pub struct Isa {
     /// Adds diagnostics; returns `None` only if there are errors. [`load`](crate::load) calls it on
     /// a stack that suffices.
     pub load: Load,
+    /// Says the same of a program as a loaded one does, with less time and memory; `None` on
+    /// machines that have nothing better than to load it. [`summary`](crate::summary) calls it.
+    pub summary: Option<Summary>,
     /// The assembler, the disassembler and the conformance suite, on machines that have them.
     pub tools: Option<Tools>,
 }

@@ -12,6 +12,7 @@ mod mechanisms;
 mod monitor;
 mod program;
 pub mod stats;
+mod summary;
 
 pub use checks::probe;
 
@@ -19,7 +20,7 @@ pub use catalogue::{all, by_extension, configured, find, load, unsupported};
 pub use graph::{ControlFlow, FlowBlock, PostDominator};
 pub use interface::{
     Axis, Command, Configuration, ConformCase, ConformTable, Image, Isa, Load, Named, Profile,
-    Reference, Tools, Variant,
+    Reference, Summary, Tools, Variant,
 };
 pub use launch::{
     Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Schedule,
@@ -31,3 +32,4 @@ pub use monitor::{
     Unmonitored,
 };
 pub use program::{Context, ContextState, Dependence, MemoryRange, Program};
+pub use summary::{KernelDependence, ProgramSummary, SummaryParts, summary};

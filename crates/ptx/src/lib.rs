@@ -38,7 +38,10 @@ pub mod testing;
 mod types;
 
 pub use ast::Module;
-pub use lower::{Binding, Object, Select, check, lower, lower_for, lower_object, target};
+pub use lower::{
+    Binding, Object, Part, Select, check, lower, lower_for, lower_object, lower_parts,
+    lower_parts_of, target,
+};
 pub use names::{Names, Symbol};
 pub use parse::{parse, parse_kernels};
 pub use types::{Space, Type};

@@ -107,6 +107,21 @@ impl Names {
         self.table = table;
     }
 
+    /// Drops all names but the first ones.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        // The latest name is in the last slot of its chain: nothing behind it is lost.
+        for index in (length..self.ends.len()).rev() {
+            let mask = self.table.len() - 1;
+            let mut slot = hash(self.get(Symbol(index as u32))) as usize & mask;
+            while self.table[slot].1 != index as u32 + 1 {
+                slot = (slot + 1) & mask;
+            }
+            self.table[slot] = (0, 0);
+            self.ends.pop();
+            self.text.truncate(self.ends.last().map_or(0, |&end| end as usize));
+        }
+    }
+
     /// The text of a name of this table; empty for a symbol of another.
     #[must_use]
     pub fn get(&self, symbol: Symbol) -> &str {

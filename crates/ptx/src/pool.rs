@@ -1,7 +1,8 @@
 //! Typed arenas: nodes of one kind in one `Vec`, referred to by 32-bit indices.
 //!
 //! Always holds: an [`Id`] or [`Run`] is only made by [`Pool::push`] and [`Pool::push_all`] of the
-//! pool it is used with, so it is in range there. A pool never shrinks.
+//! pool it is used with, so it is in range there. A pool
+//! shrinks only by [`Pool::truncate`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -107,6 +108,11 @@ impl<T> Pool<T> {
             return Run::empty();
         }
         Run { start: start as u32, len: len as u32, kind: PhantomData }
+    }
+
+    /// Drops all nodes but the first ones. Nothing that is kept may refer to the others.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.nodes.truncate(length);
     }
 
     /// Number of nodes.

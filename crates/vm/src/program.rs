@@ -184,8 +184,9 @@ impl Program {
 
     /// The code of a function, by index. Instructions that a kernel can reach whose results depend
     /// on how many lanes the architectural warp has.
-    pub fn warp_size_dependence(&self, kernel: ir::FuncId) -> impl Iterator<Item = &Code> {
-        self.reachable(kernel.0).flat_map(|f| self.code_of(f)).filter(|code| code.shows_warp_size())
+    pub fn warp_size_dependence(&self, kernel: ir::FuncId) -> Vec<&Code> {
+        let code = self.reachable(kernel.0).flat_map(|f| self.code_of(f));
+        code.filter(|code| code.shows_warp_size()).collect()
     }
 
     pub(crate) fn code_of(&self, function: u32) -> &[Code] {

@@ -6,7 +6,7 @@ use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::run::{Job, JobParts, Settings};
 use lab::show;
-use machines::{Image, Isa, Program};
+use machines::{Image, Isa, Program, ProgramSummary, SummaryParts};
 
 use super::run::LAUNCH_FILE;
 use super::{choose_isa, reading, refuse};
@@ -64,6 +64,36 @@ fn load(
     if found.has_errors() { (None, found) } else { (program, found) }
 }
 
+/// Reads a program and says what can be told of it, without keeping it; also returns all
+/// diagnostics.
+fn look_over(
+    isa: &'static Isa,
+    path: &Path,
+    span: Span,
+    parts: SummaryParts,
+    sources: &mut SourceMap,
+) -> (Option<ProgramSummary>, Diagnostics) {
+    let mut found = Diagnostics::new();
+    let bytes = match read_input(path, MAX_PROGRAM_BYTES, Some(span)) {
+        Ok(bytes) => bytes,
+        Err(finding) => {
+            found.push(finding);
+            return (None, found);
+        }
+    };
+    let name = path.display().to_string();
+    // Of a text, only the copy in the source map is kept.
+    let (file, bytes) = match String::from_utf8(bytes) {
+        Ok(text) => (sources.add(name, text), None),
+        Err(error) => (sources.add(name, ""), Some(error.into_bytes())),
+    };
+    let source = sources.get(file).filter(|_| bytes.is_none());
+    let text = source.map_or(&[][..], |source| source.text().as_bytes());
+    let image = Image { bytes: bytes.as_deref().unwrap_or(text), file };
+    let summary = machines::summary(isa, image, source, parts, &mut found);
+    if found.has_errors() { (None, found) } else { (summary, found) }
+}
+
 /// Prints all diagnostics of each file, and a line with the result.
 pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
@@ -84,17 +114,18 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
                 continue;
             }
         };
-        let (program, mut found) = load(isa, path, places.files[index], &mut sources);
-        program.iter().flat_map(|p| p.warnings()).for_each(|warning| found.push(warning));
+        let (program, mut found) =
+            look_over(isa, path, places.files[index], SummaryParts::All, &mut sources);
+        program.iter().flat_map(|p| &p.warnings).for_each(|warning| found.push(warning.clone()));
         out.findings(&found, &sources);
         let name = path.display();
         match program {
             Some(program) => {
-                let kernels = program.kernels().len();
+                let kernels = program.kernels.len();
                 let plural = if kernels == 1 { "" } else { "s" };
                 out.text(&format!("{name}: ok, {kernels} kernel{plural}\n"));
-                out.text(&show::dependence_lines(program.as_ref()));
-                program.remarks().iter().for_each(|remark| out.text(&format!("  {remark}\n")));
+                out.text(&show::dependence_lines(&program.dependences));
+                program.remarks.iter().for_each(|remark| out.text(&format!("  {remark}\n")));
             }
             None => {
                 let plural = if found.error_count() == 1 { "" } else { "s" };
@@ -164,10 +195,11 @@ pub(crate) fn list(args: &List, out: &mut Out) -> Exit {
         Ok(isa) => isa,
         Err(finding) => return refuse(&finding, &sources, out),
     };
-    let (program, found) = load(isa, &args.file, places.files[0], &mut sources);
+    let (program, found) =
+        look_over(isa, &args.file, places.files[0], SummaryParts::Kernels, &mut sources);
     out.findings(&found, &sources);
     let Some(program) = program else { return Exit::Usage };
-    out.text(&show::kernel_list(&program.kernels()));
+    out.text(&show::kernel_list(&program.kernels));
     Exit::Ok
 }
 

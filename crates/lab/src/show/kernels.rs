@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use inputs::kernel::KernelInfo;
-use machines::Program;
+use machines::KernelDependence;
 
 /// Lists kernels with their parameters and sizes.
 #[must_use]
@@ -41,21 +41,16 @@ pub fn kernel_list(kernels: &[KernelInfo]) -> String {
 /// Returns a line for each kernel whose results depend on the warp size, with the first instruction
 /// that causes this.
 #[must_use]
-pub fn dependence_lines(program: &dyn Program) -> String {
+pub fn dependence_lines(kernels: &[KernelDependence]) -> String {
     let mut out = String::new();
-    for kernel in program.kernels() {
-        let all = program.warp_size_dependence(&kernel.name);
-        let Some(first) = all.first() else { continue };
+    for KernelDependence { kernel, first, count } in kernels {
         let at = first.line.map_or(String::new(), |line| format!(" at line {line}"));
-        let more = match all.len() - 1 {
+        let more = match count - 1 {
             0 => String::new(),
             n => format!(", and {n} more"),
         };
-        let _ = writeln!(
-            out,
-            "  kernel `{}` is warp-size-dependent: `{}`{at}{more}",
-            kernel.name, first.text
-        );
+        let _ =
+            writeln!(out, "  kernel `{kernel}` is warp-size-dependent: `{}`{at}{more}", first.text);
     }
     out
 }

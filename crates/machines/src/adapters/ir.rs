@@ -28,6 +28,7 @@ pub(crate) static IR: Isa = Isa {
     configuration: None,
     variant: no_variant,
     load,
+    summary: None,
     tools: None,
 };
 

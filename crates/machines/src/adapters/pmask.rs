@@ -65,6 +65,7 @@ pub(crate) static PMASK: Isa = Isa {
     configuration: Some(|options| Ok(configure(options)?.0.to_string())),
     variant: no_variant,
     load,
+    summary: None,
     tools: Some(Tools {
         assemble,
         listing: None,

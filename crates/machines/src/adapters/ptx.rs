@@ -5,11 +5,12 @@ use ::ptx::ast::FunctionKind;
 use inputs::kernel::{KernelInfo, choose_kernel};
 use inputs::launch::Located;
 use ir::device::Limits;
-use isa::Diagnostics;
+use isa::{Diagnostics, SourceFile};
 
 use super::vm;
 use crate::interface::{Image, Isa, Variant};
 use crate::program::Program;
+use crate::summary::{ProgramSummary, SummaryParts};
 
 /// The machine `ptx`, under the limits of devices.
 pub(crate) static PTX: Isa = Isa {
@@ -32,12 +33,16 @@ pub(crate) static PTX: Isa = Isa {
     configuration: None,
     variant,
     load: |image, wanted, found| load(Limits::OfTarget, image, wanted, found),
+    summary: Some(|image, source, parts| summary(Limits::OfTarget, image, source, parts)),
     tools: None,
 };
 
 /// The machine `ptx` without limits.
-static UNLIMITED: Isa =
-    Isa { load: |image, wanted, found| load(Limits::None, image, wanted, found), ..PTX };
+static UNLIMITED: Isa = Isa {
+    load: |image, wanted, found| load(Limits::None, image, wanted, found),
+    summary: Some(|image, source, parts| summary(Limits::None, image, source, parts)),
+    ..PTX
+};
 
 /// Selects the limits on declarations. They are the same on all devices, so there are only two
 /// variants; limits on launches depend on the device and are checked at the launch.
@@ -81,6 +86,36 @@ fn load(
     let (module, errors) = ::ptx::lower_for(&tree, select, limits);
     found.append(errors);
     vm::link(module?, text, ::ptx::target(&tree), found)
+}
+
+/// Reads, lowers and links one part of the file after the other, and keeps none.
+fn summary(
+    limits: Limits,
+    image: Image<'_>,
+    source: &SourceFile,
+    wanted: SummaryParts,
+) -> Option<ProgramSummary> {
+    let mut summary = ProgramSummary::default();
+    // The numbers of the first and the last part that calls by address or takes addresses: what
+    // kernels depend on is in the functions that they call, which may be in another part.
+    let (mut number, mut calls, mut addresses) = (0, None, None);
+    ::ptx::lower_parts(image.file, image.text().ok()?, limits, |part| {
+        number += 1;
+        let ends = |is_there: bool, known: &mut Option<(u32, u32)>| {
+            if is_there {
+                *known = Some((known.map_or(number, |(first, _)| first), number));
+            }
+        };
+        ends(part.calls_by_address, &mut calls);
+        ends(part.takes_addresses, &mut addresses);
+        let both = calls.zip(addresses);
+        let apart = |(c, a): ((u32, u32), (u32, u32))| c != a || c.0 != c.1;
+        if wanted == SummaryParts::All && both.is_some_and(apart) {
+            return None;
+        }
+        vm::summary(part.module, source, (part.kernels, wanted), &mut summary)
+    })?;
+    Some(summary)
 }
 
 /// Returns the kernels of a file, with nothing but their names.

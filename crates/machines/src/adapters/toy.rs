@@ -42,6 +42,7 @@ pub(crate) static TOY: Isa = Isa {
     configuration: None,
     variant: no_variant,
     load: |image, _, found| loaded(read(image), found),
+    summary: None,
     tools: Some(Tools { assemble, listing: None, disassemble, conform, conform_table: None }),
 };
 

@@ -103,6 +103,65 @@ impl Module {
     }
 }
 
+/// Numbers of names and of nodes of each kind: what a tree held at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    names: usize,
+    pools: [usize; 12],
+}
+
+impl Module {
+    /// What the tree holds now.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let pools = [
+            self.declarations.len(),
+            self.declarators.len(),
+            self.inits.len(),
+            self.directives.len(),
+            self.statements.len(),
+            self.instructions.len(),
+            self.modifiers.len(),
+            self.operands.len(),
+            self.expressions.len(),
+            self.locs.len(),
+            self.name_lists.len(),
+            self.section_lines.len(),
+        ];
+        Sizes { names: self.names.len(), pools }
+    }
+
+    /// Drops what has come since. Functions and items must be as they were.
+    pub(crate) fn truncate(&mut self, sizes: &Sizes) {
+        self.names.truncate(sizes.names);
+        let [
+            declarations,
+            declarators,
+            inits,
+            directives,
+            statements,
+            instructions,
+            modifiers,
+            operands,
+            expressions,
+            locs,
+            name_lists,
+            section_lines,
+        ] = sizes.pools;
+        self.declarations.truncate(declarations);
+        self.declarators.truncate(declarators);
+        self.inits.truncate(inits);
+        self.directives.truncate(directives);
+        self.statements.truncate(statements);
+        self.instructions.truncate(instructions);
+        self.modifiers.truncate(modifiers);
+        self.operands.truncate(operands);
+        self.expressions.truncate(expressions);
+        self.locs.truncate(locs);
+        self.name_lists.truncate(name_lists);
+        self.section_lines.truncate(section_lines);
+    }
+}
+
 /// A name at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {

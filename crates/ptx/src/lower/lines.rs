@@ -15,10 +15,8 @@ use rustc_hash::FxHashMap;
 use super::Lowerer;
 use crate::ast::{InitKind, InlinedAt, Item, Loc, OperandKind, SectionLine};
 use crate::names::Symbol;
+use crate::parse::STRINGS;
 use crate::pool::Id;
-
-/// Section with the names of inlined functions.
-const STRINGS: &str = ".debug_str";
 
 /// Number of a `.file`, line, column.
 type Written = (u32, u32, u32);

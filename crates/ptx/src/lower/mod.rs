@@ -34,6 +34,7 @@ mod names;
 mod object;
 mod operand;
 mod params;
+mod parts;
 mod policy;
 mod spilled;
 mod symbols;
@@ -46,6 +47,7 @@ mod wgmma;
 
 pub use device::target;
 pub use object::{Binding, Object, lower_object};
+pub use parts::{Part, lower_parts, lower_parts_of};
 
 use std::rc::Rc;
 

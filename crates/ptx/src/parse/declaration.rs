@@ -2,6 +2,7 @@
 
 use isa::Diagnostic;
 
+use super::outline::Owner;
 use super::{Parsed, Parser};
 use crate::ast::{
     Declaration, Declarator, Directive, Init, InitKind, Linkage, MAX_DEPTH, Operand, OperandKind,
@@ -49,7 +50,7 @@ impl Parser<'_> {
             return Err(self.fail("a parameter such as `.param .u64 a`"));
         }
         let mut declaration = self.declaration_head(None)?;
-        let declarator = self.declarator()?;
+        let declarator = self.declarator(false)?;
         declaration.declarators = self.module.declarators.push_all([declarator]);
         declaration.span = self.since(start);
         Ok(declaration)
@@ -63,8 +64,12 @@ impl Parser<'_> {
     ) -> Parsed<Declaration> {
         let mut declaration = self.declaration_head(linkage)?;
         let mut declarators = Vec::with_capacity(1);
+        let mut skipped = Vec::new();
         loop {
-            declarators.push(self.declarator()?);
+            declarators.push(self.declarator(true)?);
+            if let Some(part) = self.skipping.take_pending() {
+                skipped.push((declarators.len() - 1, part));
+            }
             if self.eat(TokenKind::Comma) {
                 continue;
             }
@@ -74,6 +79,11 @@ impl Parser<'_> {
             return Err(self.fail("`,` or `;`"));
         }
         declaration.declarators = self.module.declarators.push_all(declarators);
+        for (index, part) in skipped {
+            if let Some(id) = declaration.declarators.ids().nth(index) {
+                self.skipping.own(part, Owner::Init(id));
+            }
+        }
         declaration.span = self.since(start);
         Ok(declaration)
     }
@@ -176,7 +186,8 @@ impl Parser<'_> {
         }
     }
 
-    fn declarator(&mut self) -> Parsed<Declarator> {
+    /// A name, dimensions and an initialiser, which may be skipped.
+    fn declarator(&mut self, skip: bool) -> Parsed<Declarator> {
         let mut declarator = self.counted_name("a name")?;
         let mut dims = Vec::new();
         while self.kind() == TokenKind::OpenBracket {
@@ -190,7 +201,7 @@ impl Parser<'_> {
             self.expect(TokenKind::CloseBracket)?;
         }
         declarator.dims = self.module.operands.push_all(dims);
-        if self.eat(TokenKind::Equal) {
+        if self.eat(TokenKind::Equal) && !(skip && self.skip_part()) {
             declarator.init = self.initialiser()?;
         }
         Ok(declarator)
@@ -221,7 +232,7 @@ impl Parser<'_> {
     }
 
     /// A value or a list of lists of values, flat. Its braces are counted, not recursed into.
-    fn initialiser(&mut self) -> Parsed<Run<Init>> {
+    pub(super) fn initialiser(&mut self) -> Parsed<Run<Init>> {
         let first = self.module.inits.len();
         let mut open = 0_u16;
         loop {

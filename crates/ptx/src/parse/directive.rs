@@ -2,6 +2,7 @@
 
 use isa::Diagnostic;
 
+use super::outline::Owner;
 use super::{Parsed, Parser};
 use crate::ast::{
     Directive, File, Function, FunctionKind, Init, InitKind, Item, Linkage, Name, Operand,
@@ -214,15 +215,11 @@ impl Parser<'_> {
                 Run::empty()
             }
         };
-        let mut skipped = None;
         let body = match self.kind() {
-            TokenKind::OpenBrace => match self.skip_body(kind) {
-                Some((instead, brace)) => {
-                    skipped = Some(brace);
-                    instead
-                }
-                None => Some(self.body()),
-            },
+            TokenKind::OpenBrace if self.skip_part() => {
+                (kind == FunctionKind::Entry).then(Run::empty)
+            }
+            TokenKind::OpenBrace => Some(self.body()),
             TokenKind::Semi => {
                 self.bump();
                 None
@@ -238,9 +235,7 @@ impl Parser<'_> {
         let function =
             Function { kind, linkage, attributes, signature, directives, body, head, span };
         let id = self.module.functions.push(function);
-        if let (Some(all), Some(brace)) = (&mut self.skipped, skipped) {
-            all.push((id, brace));
-        }
+        self.skipping.owner(Owner::Body(id));
         Ok(Item::Function(id))
     }
 
@@ -265,7 +260,13 @@ impl Parser<'_> {
         let open = self.span();
         self.expect(TokenKind::OpenBrace)?;
         let mut lines = Vec::new();
+        let keep = self.skipping.keeps_section(slice);
+        let values = self.module.inits.len();
         loop {
+            if !keep {
+                lines.clear();
+                self.module.inits.truncate(values);
+            }
             match self.kind() {
                 TokenKind::CloseBrace => break self.bump(),
                 TokenKind::Semi => self.bump(),

@@ -12,9 +12,10 @@ mod declaration;
 mod directive;
 mod instruction;
 mod operand;
-mod reach;
+mod outline;
 
-pub use reach::parse_kernels;
+pub use outline::parse_kernels;
+pub(crate) use outline::{BytesRead, Definition, Outline, STRINGS};
 
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
@@ -58,8 +59,7 @@ struct Parser<'a> {
     diagnostics: Diagnostics,
     /// Operands of lists that are not finished.
     scratch: Vec<Operand>,
-    /// The functions whose bodies have been skipped, if they are to be.
-    skipped: Option<Vec<reach::Skipped>>,
+    skipping: outline::Skipping,
     /// Nesting of operands and expressions.
     depth: u16,
     /// Open braces inside the statement being read, so that recovery does not take theirs for a
@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
             module: Module::new(file),
             diagnostics: Diagnostics::new(),
             scratch: Vec::new(),
-            skipped: None,
+            skipping: outline::Skipping::default(),
             depth: 0,
             braces: 0,
         };
@@ -136,6 +136,7 @@ impl<'a> Parser<'a> {
     #[inline]
     fn take_name(&mut self) -> Name {
         let name = Name { symbol: self.symbol(), span: self.span() };
+        self.skipping.note(name.symbol);
         self.bump();
         name
     }

@@ -30,7 +30,7 @@ fn compare(text: &str) -> (usize, usize) {
     (count, read)
 }
 
-fn texts(folder: &Path, to: &mut Vec<String>) {
+pub(super) fn texts(folder: &Path, to: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -67,17 +67,22 @@ fn what_a_kernel_reaches_is_read_and_nothing_else() {
 .global .u64 table[1] = {{ inTable }};
 .func unused() {{ ret; }}
 .entry first() {{ call.uni direct; ret; }}
+.entry third() {{ .reg .b64 %a; mov.b64 %a, table; call.uni other; ret; }}
 // }} a brace in a comment
 .entry second() {{ .pragma \"}}\"; /* }} */ {{ ret; }} }}"
     );
-    let (tree, found) = ptx::parse_kernels(FileId(0), &text, &["first"]);
-    assert!(found.is_empty(), "{found:?}");
-    let read: Vec<&str> = tree
-        .functions()
-        .filter(|f| !tree.body(f).is_empty())
-        .map(|f| tree.name(f.signature.name.symbol))
-        .collect();
-    assert_eq!(read, ["direct", "deeper", "inTable", "behind", "first"]);
+    let read = |kernel: &str| {
+        let (tree, found) = ptx::parse_kernels(FileId(0), &text, &[kernel]);
+        assert!(found.is_empty(), "{found:?}");
+        let read = tree.functions().filter(|f| !tree.body(f).is_empty());
+        let names = read.map(|f| tree.name(f.signature.name.symbol).to_owned());
+        let inits = tree.declarators.iter().map(|d| d.init.len()).sum::<usize>();
+        (names.collect::<Vec<_>>(), inits)
+    };
+    let names = |list: &[&str]| list.iter().map(|&n| n.to_owned()).collect::<Vec<_>>();
+    assert_eq!(read("first"), (names(&["direct", "deeper", "first"]), 0));
+    assert_eq!(read("third"), (names(&["inTable", "behind", "third"]), 3));
+    let (tree, _) = ptx::parse_kernels(FileId(0), &text, &["first"]);
     assert!(tree.functions().all(|f| f.body.is_some() || f.kind == ptx::ast::FunctionKind::Func));
     let (tree, found) = ptx::parse_kernels(FileId(0), &text, &["second"]);
     assert!(found.is_empty() && ptx::lower(&tree, Select::Kernel("second")).0.is_some());

@@ -6,6 +6,7 @@ mod kernels;
 mod lines;
 mod mutate;
 mod object;
+mod outline;
 mod parse;
 mod run;
 mod simd_video;

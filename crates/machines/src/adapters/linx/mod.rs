@@ -171,6 +171,7 @@ const fn isa<const R: usize>(
         configuration: None,
         variant: |option, value| variant(way(R), option, value),
         load: |image, _, found| loaded(LinxProgram::read(way(R), image, found), found),
+        summary: None,
         tools: Some(Tools {
             assemble: |image| way(R).assemble(image),
             listing: Some(|image| way(R).listing(image)),

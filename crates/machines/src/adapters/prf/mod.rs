@@ -53,6 +53,7 @@ pub(crate) static PRF: Isa = Isa {
     configuration: Some(configuration),
     variant: no_variant,
     load: |image, _, found| loaded(read(image, found), found),
+    summary: None,
     tools: Some(Tools {
         assemble,
         listing: None,

@@ -23,7 +23,29 @@ use isa::{Diagnostic, Diagnostics, SourceFile};
 
 use crate::graph::ControlFlow;
 use crate::program::{Context, ContextState, Dependence, Program};
+use crate::summary::{ProgramSummary, SummaryParts, dependence};
 use program::VmProgram;
+
+/// Says of a linked part of a program what [`ProgramSummary::of`] says of a whole one, of its first
+/// `kernels` functions. `None` if there is something to tell of any other function: only the whole
+/// program puts that in its place.
+pub(super) fn summary(
+    module: Module,
+    source: &SourceFile,
+    (kernels, parts): (usize, SummaryParts),
+    to: &mut ProgramSummary,
+) -> Option<()> {
+    let program = vm::Program::link(module).ok()?;
+    let program = VmProgram::new(program, source.clone(), None);
+    let functions = &program.module().functions[..kernels];
+    to.kernels.extend(functions.iter().map(|f| program.kernel_info(f)));
+    if parts == SummaryParts::All {
+        to.warnings.extend(spin::warnings_of(&program, kernels)?);
+        let names = functions.iter().map(|f| f.name.as_str());
+        to.dependences.extend(names.filter_map(|name| dependence(&program, name)));
+    }
+    Some(())
+}
 
 /// Verifies and links a module whose spans refer to `text`. Adds errors to `found`.
 pub(super) fn link(
@@ -85,13 +107,13 @@ impl Program for VmProgram {
     fn warp_size_dependence(&self, kernel: &str) -> Vec<Dependence> {
         let Some(kernel) = self.module().function(kernel) else { return Vec::new() };
         let code = self.program.warp_size_dependence(kernel);
-        code.map(|code| {
+        let dependence = |code: &vm::Code| {
             let span = self.span(code.loc());
             let written = span.and_then(|s| self.written(s));
             let name = || code.op().map_or("", ir::Op::name).to_owned();
             Dependence { text: written.unwrap_or_else(name), line: span.map(|s| self.line(s)) }
-        })
-        .collect()
+        };
+        code.into_iter().map(dependence).collect()
     }
 
     fn warnings(&self) -> Vec<Diagnostic> {

@@ -18,6 +18,17 @@ pub(super) fn warnings(program: &VmProgram) -> Vec<Diagnostic> {
     found.iter().map(|spin| warning(program, &module.functions[spin.function], spin)).collect()
 }
 
+/// The same of the first functions alone; `None` if there is a warning of any other.
+pub(super) fn warnings_of(program: &VmProgram, functions: usize) -> Option<Vec<Diagnostic>> {
+    let module = program.module();
+    let found = spin_waits(module).found;
+    let one = |spin: &SpinWait| {
+        let function = module.functions[..functions].get(spin.function)?;
+        Some(warning(program, function, spin))
+    };
+    found.iter().map(one).collect()
+}
+
 fn warning(program: &VmProgram, function: &Function, spin: &SpinWait) -> Diagnostic {
     let place = match spin.place {
         WriteIs::After => "that comes only after the place where its lanes rejoin",
