@@ -55,6 +55,16 @@ impl ProgramSummary {
     }
 }
 
+impl ProgramSummary {
+    /// Adds what is told of another part of the same program, behind this one.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.kernels.extend(other.kernels);
+        self.warnings.extend(other.warnings);
+        self.dependences.extend(other.dependences);
+        self.remarks.extend(other.remarks);
+    }
+}
+
 /// Returns the dependence of a kernel's results on the warp size, if they depend on it.
 pub(crate) fn dependence(program: &dyn Program, kernel: &str) -> Option<KernelDependence> {
     let all = program.warp_size_dependence(kernel);

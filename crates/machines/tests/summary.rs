@@ -56,7 +56,7 @@ fn long(more: &str) -> String {
     let mut text = ".version 8.0\n.target sm_80\n.address_size 64\n".to_owned();
     text.push_str(".global .u32 lock;\n.func f() { ret; }\n");
     text.push_str(".func lanes() { .reg .b32 %r; mov.u32 %r, %laneid; ret; }\n");
-    let filler = "  add.u32 %r, %r, 1;\n".repeat(4000);
+    let filler = "  add.u32 %r, %r, 1;\n".repeat(10_000);
     for number in 0..12 {
         let call = if number % 2 == 0 { "call lanes;" } else { "mov.u32 %r, WARP_SZ;" };
         text.push_str(&format!(
@@ -86,7 +86,7 @@ SPIN:
 fn several_parts_give_the_summary_of_the_file() {
     let isa = find("ptx").unwrap();
     let text = long("");
-    assert!(text.len() > 3 << 18 && compare(isa, &text));
+    assert!(text.len() > 1 << 21 && compare(isa, &text));
     let source = SourceFile::new("", text.as_str());
     let summary = isa.summary.unwrap()(image(&text), &source, SummaryParts::All).unwrap();
     let of_all = [summary.kernels.len(), summary.warnings.len(), summary.dependences.len()];

@@ -1,7 +1,8 @@
 //! Speed of the PTX front end in bytes of text: lexing, parsing, printing, lowering of the bundled
-//! kernels.
+//! kernels as a whole and part by part.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ir::device::Limits;
 use isa::FileId;
 use std::hint::black_box;
 
@@ -44,6 +45,17 @@ fn front_end(c: &mut Criterion) {
         b.iter(|| {
             for tree in &trees {
                 black_box(ptx::lower(tree, ptx::Select::All));
+            }
+        });
+    });
+    group.bench_function("parts", |b| {
+        b.iter(|| {
+            for text in &files {
+                let take = |_: &mut (), part| {
+                    black_box(part);
+                    Some(())
+                };
+                black_box(ptx::lower_parts(FileId(0), text, Limits::OfTarget, 1, take));
             }
         });
     });

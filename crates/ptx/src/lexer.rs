@@ -273,12 +273,37 @@ fn string(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
+/// Bytes that [`closing`] looks at together.
+const BLOCK: usize = 32;
+
+/// Whether there is a whole block, and nothing in it that [`closing`] looks at.
+#[inline]
+fn is_plain(text: &[u8], at: usize) -> bool {
+    let (Some(block), Some(before)) = (text.get(at..at + BLOCK), text.get(at - 1..)) else {
+        return false;
+    };
+    let mut special = false;
+    for (&byte, &before) in block.iter().zip(before) {
+        special |= (byte == b'{') | (byte == b'}') | (byte == b'"') | (byte == b'#');
+        special |= (byte == b'/') | (byte == b'@') | ((byte == b'.') & (before <= b' '));
+    }
+    !special
+}
+
 /// Returns the place after the brace that closes the one at `open`, without reading what is between
 /// them. `None` if there is none, or a function begins before it.
 pub(crate) fn closing(text: &str, open: u32) -> Option<u32> {
     let text = text.as_bytes();
     let (mut at, mut depth) = (open as usize, 0_u32);
+    // The end of the block in which there is something to be looked at.
+    let mut looked = 0;
     loop {
+        if at >= looked && at > 0 {
+            while is_plain(text, at) {
+                at += BLOCK;
+            }
+            looked = at + BLOCK;
+        }
         let byte = *text.get(at)?;
         at += 1;
         match byte {
@@ -356,6 +381,7 @@ fn mark(text: &[u8], start: usize) -> Option<(TokenKind, usize)> {
 }
 
 /// A stream of tokens that ends with [`TokenKind::End`], again and again.
+#[derive(Clone)]
 pub struct Lexer<'a> {
     text: &'a str,
     /// The first byte that has not been read.

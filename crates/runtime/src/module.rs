@@ -104,9 +104,11 @@ impl Module {
                 rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
             }
         };
-        let program = linked(module)?;
         let managed = managed_names(&tree).collect();
         let target = ptx::target(&tree);
+        // The tree is as large as the code that linking makes.
+        drop(tree);
+        let program = linked(module)?;
         Ok(Arc::new(Self { program, target, sources, refused, managed }))
     }
 

@@ -1,5 +1,8 @@
 //! The machine `ptx`: PTX text, lowered to the kernel IR.
 
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
 use ::ptx::Select;
 use ::ptx::ast::FunctionKind;
 use inputs::kernel::{KernelInfo, choose_kernel};
@@ -85,7 +88,21 @@ fn load(
     let select = if names.is_empty() { Select::All } else { Select::Kernels(&names) };
     let (module, errors) = ::ptx::lower_for(&tree, select, limits);
     found.append(errors);
-    vm::link(module?, text, ::ptx::target(&tree), found)
+    let target = ::ptx::target(&tree);
+    // The tree is as large as the code that linking makes.
+    drop(tree);
+    vm::link(module?, text, target, found)
+}
+
+/// Most threads that look over a file: each has a copy of what stands outside of bodies.
+const MOST_THREADS: usize = 4;
+
+/// What is told of some parts of a file, and of each part, whether it calls functions by their
+/// addresses and whether it takes some.
+#[derive(Default)]
+struct Told {
+    summary: ProgramSummary,
+    addresses: Vec<(bool, bool)>,
 }
 
 /// Reads, lowers and links one part of the file after the other, and keeps none.
@@ -95,26 +112,22 @@ fn summary(
     source: &SourceFile,
     wanted: SummaryParts,
 ) -> Option<ProgramSummary> {
-    let mut summary = ProgramSummary::default();
-    // The numbers of the first and the last part that calls by address or takes addresses: what
-    // kernels depend on is in the functions that they call, which may be in another part.
-    let (mut number, mut calls, mut addresses) = (0, None, None);
-    ::ptx::lower_parts(image.file, image.text().ok()?, limits, |part| {
-        number += 1;
-        let ends = |is_there: bool, known: &mut Option<(u32, u32)>| {
-            if is_there {
-                *known = Some((known.map_or(number, |(first, _)| first), number));
-            }
-        };
-        ends(part.calls_by_address, &mut calls);
-        ends(part.takes_addresses, &mut addresses);
-        let both = calls.zip(addresses);
-        let apart = |(c, a): ((u32, u32), (u32, u32))| c != a || c.0 != c.1;
-        if wanted == SummaryParts::All && both.is_some_and(apart) {
-            return None;
-        }
-        vm::summary(part.module, source, (part.kernels, wanted), &mut summary)
+    let text = image.text().ok()?;
+    let threads = available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let all = ::ptx::lower_parts(image.file, text, limits, threads, |told: &mut Told, part| {
+        told.addresses.push((part.calls_by_address, part.takes_addresses));
+        vm::summary(part.module, source, (part.kernels, wanted), &mut told.summary)
     })?;
+    // Kernels depend on what functions do that they call, which may be in another part.
+    let addresses: Vec<_> = all.iter().flat_map(|told| &told.addresses).collect();
+    let calls = addresses.iter().filter(|(calls, _)| *calls).count();
+    let takes = addresses.iter().filter(|(_, takes)| *takes).count();
+    let together = calls == 1 && takes == 1 && addresses.contains(&&(true, true));
+    if wanted == SummaryParts::All && calls > 0 && takes > 0 && !together {
+        return None;
+    }
+    let mut summary = ProgramSummary::default();
+    all.into_iter().for_each(|told| summary.add(told.summary));
     Some(summary)
 }
 

@@ -262,6 +262,10 @@ pub(super) fn scope(word: &str) -> Option<Scope> {
 
 /// The IR's modifiers for an operation.
 pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
+    s.mods(op, || made_mods(s, op))
+}
+
+fn made_mods(s: &Spelled, op: Op) -> Mods {
     let row = op.info();
     let mut mods = Mods::default();
     let first = |kinds: &[Kind]| kinds.iter().find_map(|k| s.word(*k));

@@ -88,6 +88,8 @@ pub(super) struct Scopes {
     /// Ranges of registers by their stem, which is not a name itself: `a<2>` declares `a0` and
     /// `a1`.
     ranges: Table<Range>,
+    /// Lengths of the stems that have been declared, as bits; those of 63 bytes and more share one.
+    stem_lengths: u64,
     labels: Table<LabelMeaning>,
     marks: Vec<[usize; 3]>,
 }
@@ -119,7 +121,13 @@ pub(super) enum Found {
 
 impl Scopes {
     pub(super) fn new() -> Self {
-        Self { values: Table::new(), ranges: Table::new(), labels: Table::new(), marks: Vec::new() }
+        Self {
+            values: Table::new(),
+            ranges: Table::new(),
+            stem_lengths: 0,
+            labels: Table::new(),
+            marks: Vec::new(),
+        }
     }
 
     fn depth(&self) -> u32 {
@@ -149,6 +157,7 @@ impl Scopes {
     /// scope.
     pub(super) fn declare_range(&mut self, stem: Symbol, range: Range, span: Span) -> Option<Span> {
         let depth = self.depth();
+        self.stem_lengths |= stem_bit((span.end - span.start) as usize);
         self.ranges.declare(stem, Entry { meaning: range, span, depth })
     }
 
@@ -192,6 +201,9 @@ impl Scopes {
         let mut best: Option<(u32, Found)> = None;
         for length in 1..=digits.min(20) {
             let (stem, number) = text.split_at(text.len() - length);
+            if self.stem_lengths & stem_bit(stem.len()) == 0 {
+                continue;
+            }
             if number.len() > 1 && number.starts_with('0') {
                 continue;
             }
@@ -230,6 +242,11 @@ impl Scopes {
         names.truncate(1000);
         isa::suggest::nearest(wrong, names)
     }
+}
+
+/// The bit of a stem's length in bytes.
+fn stem_bit(length: usize) -> u64 {
+    1 << length.min(63)
 }
 
 /// The labels of each scope of a body: of the body itself first, then of each `{` in order.

@@ -8,6 +8,9 @@
 //! whole, which tells them in order, each once. So whatever is limited for a whole file is limited
 //! for all parts together.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, ScopedJoinHandle};
+
 use ir::Operand;
 use ir::device::{CONSTANT, Limits};
 use ir::mods::Space as IrSpace;
@@ -20,8 +23,11 @@ use crate::parse::{BytesRead, Definition, Outline};
 use crate::pool::Id;
 
 /// Least bytes of text of a part, and the most parts, but for what parts share.
-const PART_BYTES: usize = 1 << 19;
-const PARTS: usize = 32;
+const PART_BYTES: usize = 1 << 18;
+const PARTS: usize = 64;
+
+/// Stack of a thread, which suffices for any text.
+const STACK: usize = 16 << 20;
 
 /// Bytes of text that a variable without an initialiser counts as.
 const DECLARATION_BYTES: usize = 64;
@@ -55,47 +61,133 @@ impl Part {
 /// Lowers a whole file for devices with these limits, as [`lower_for`](super::lower_for) does, but
 /// hands out one part after the other. Kernels come in the order of the text, each once.
 ///
+/// Up to `threads` threads take slices of the kernels, each with a state of its own that `take`
+/// changes; the states are returned in the order of the text. All other functions come last, and
+/// to the first state.
+///
 /// Returns `None` as soon as there is something to tell, an error or a warning, or `take` returns
 /// `None`: then the whole file must be parsed and lowered.
-pub fn lower_parts(
+pub fn lower_parts<S: Default + Send>(
     file: FileId,
     text: &str,
     limits: Limits,
-    take: impl FnMut(Part) -> Option<()>,
-) -> Option<()> {
-    let least = (text.len() / PARTS).max(PART_BYTES);
-    lower_parts_of(file, text, limits, least, take)
+    threads: usize,
+    take: impl Fn(&mut S, Part) -> Option<()> + Sync,
+) -> Option<Vec<S>> {
+    let threads = threads.min(text.len() / (4 * PART_BYTES)).max(1);
+    let least = (text.len() / (PARTS * threads)).max(PART_BYTES);
+    lower_parts_of(file, text, limits, (threads, least), take)
 }
 
-/// The same with parts of at least so many bytes.
+/// The same with so many threads and parts of at least so many bytes.
 #[doc(hidden)]
-pub fn lower_parts_of(
+pub fn lower_parts_of<S: Default + Send>(
     file: FileId,
     text: &str,
     limits: Limits,
-    least: usize,
-    take: impl FnMut(Part) -> Option<()>,
-) -> Option<()> {
+    (threads, least): (usize, usize),
+    take: impl Fn(&mut S, Part) -> Option<()> + Sync,
+) -> Option<Vec<S>> {
     let outline = Outline::new(file, text, false)?;
     let definitions = outline.definitions();
     let tree = outline.tree();
+    let kernel = |d: &&Definition| {
+        d.function.is_some_and(|id| tree.functions[id].kind == FunctionKind::Entry)
+    };
+    let kernels: Vec<Definition> = definitions.iter().filter(kernel).copied().collect();
     let totals = Totals {
         budget: BUDGET,
         constants: FxHashMap::default(),
         functions: vec![false; tree.functions.len()],
         variables: vec![false; tree.declarators.len()],
     };
-    let (fresh, before) = Default::default();
-    let mut parts = Parts { outline, limits, least, totals, fresh, before, take };
-    parts.prototypes(&definitions)?;
-    parts.functions(&definitions, FunctionKind::Entry)?;
-    parts.functions(&definitions, FunctionKind::Func)?;
-    parts.variables()?;
-    let constants = parts.totals.constants.values().copied().fold(0, u64::saturating_add);
-    (limits == Limits::None || constants <= CONSTANT).then_some(())
+    let stop = AtomicBool::new(false);
+    let (fresh, before, state) = Default::default();
+    let make = |outline, totals, state| Parts {
+        outline,
+        limits,
+        least,
+        totals,
+        fresh,
+        before,
+        state,
+        take: &take,
+        stop: &stop,
+    };
+    let mut rest = make(outline, totals, state);
+    // A file without anything else is checked in any case.
+    rest.prototypes(&definitions)?;
+    let slices = slices(&kernels, threads);
+    let others = slices.iter().skip(1);
+    let others: Vec<_> = others
+        .map(|slice| (make(rest.outline.clone(), rest.totals.clone(), S::default()), *slice))
+        .collect();
+    let first = || rest.functions(slices.first()?, FunctionKind::Entry);
+    let work = |(mut worker, slice): (Parts<'_, S, _>, &[Definition])| {
+        let done = worker.functions(slice, FunctionKind::Entry);
+        done.map(|()| (worker.totals, worker.state))
+    };
+    let (first, others) = on_threads(first, others, work);
+    if !slices.is_empty() {
+        first?;
+    }
+    let mut states = Vec::new();
+    for done in others {
+        let (totals, state) = done?;
+        rest.totals.add(totals)?;
+        states.push(state);
+    }
+    rest.functions(&definitions, FunctionKind::Func)?;
+    rest.variables()?;
+    states.insert(0, rest.state);
+    let constants = rest.totals.constants.values().copied().fold(0, u64::saturating_add);
+    (limits == Limits::None || constants <= CONSTANT).then_some(states)
+}
+
+/// Splits definitions into slices with about as many bytes.
+fn slices(all: &[Definition], most: usize) -> Vec<&[Definition]> {
+    let bytes: usize = all.iter().map(|d| d.bytes as usize).sum();
+    let mut slices = Vec::new();
+    let (mut rest, mut taken) = (all, 0);
+    for number in 1..=most {
+        let mut length = 0;
+        while length < rest.len() && (number == most || taken < bytes / most * number) {
+            taken += rest[length].bytes as usize;
+            length += 1;
+        }
+        let (slice, others) = rest.split_at(length);
+        rest = others;
+        if !slice.is_empty() {
+            slices.push(slice);
+        }
+    }
+    slices
+}
+
+/// Does the first work on this thread and all other on threads of their own. Where the host has no
+/// thread, what should be done there is not done.
+fn on_threads<T, I: Send, O: Send>(
+    first: impl FnOnce() -> T,
+    others: Vec<I>,
+    work: impl Fn(I) -> Option<O> + Sync,
+) -> (T, Vec<Option<O>>) {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let builder = || Builder::new().name("simtlab-parts".to_owned()).stack_size(STACK);
+        let start = |item| builder().spawn_scoped(scope, move || work(item)).ok();
+        let others: Vec<_> = others.into_iter().map(start).collect();
+        let first = first();
+        let join = |thread: Option<ScopedJoinHandle<'_, Option<O>>>| match thread?.join() {
+            Ok(done) => done,
+            // The caller may catch it.
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        (first, others.into_iter().map(join).collect())
+    })
 }
 
 /// What is limited or known for the whole file.
+#[derive(Clone)]
 struct Totals {
     /// What is left of the budget.
     budget: usize,
@@ -115,7 +207,7 @@ struct Roots {
     variables: Vec<Id<Declaration>>,
 }
 
-struct Parts<'a, F> {
+struct Parts<'a, S, F> {
     outline: Outline<'a>,
     limits: Limits,
     least: usize,
@@ -123,10 +215,13 @@ struct Parts<'a, F> {
     /// What has been read for the next part, and for those before it.
     fresh: BytesRead,
     before: BytesRead,
-    take: F,
+    state: S,
+    take: &'a F,
+    /// Set when something is to be told.
+    stop: &'a AtomicBool,
 }
 
-impl<F: FnMut(Part) -> Option<()>> Parts<'_, F> {
+impl<S, F: Fn(&mut S, Part) -> Option<()>> Parts<'_, S, F> {
     /// What the file begins with, and signatures of functions without a body in the file.
     fn prototypes(&mut self, definitions: &[Definition]) -> Option<()> {
         let defined: Vec<Id<Function>> = definitions.iter().filter_map(|d| d.function).collect();
@@ -135,7 +230,7 @@ impl<F: FnMut(Part) -> Option<()>> Parts<'_, F> {
             _ => None,
         });
         let prototypes = prototypes.collect();
-        self.part(Roots { prototypes, ..Roots::default() })
+        self.part(&Roots { prototypes, ..Roots::default() })
     }
 
     /// All functions of a kind, without those that other functions had in their parts: kernels are
@@ -151,10 +246,10 @@ impl<F: FnMut(Part) -> Option<()>> Parts<'_, F> {
             self.fresh += self.outline.read(definition.name)?;
             roots.functions.push(id);
             if self.is_enough() {
-                self.part(std::mem::take(&mut roots))?;
+                self.part(&std::mem::take(&mut roots))?;
             }
         }
-        if roots.functions.is_empty() { Some(()) } else { self.part(roots) }
+        if roots.functions.is_empty() { Some(()) } else { self.part(&roots) }
     }
 
     /// All variables that the file defines and no function has named.
@@ -179,10 +274,10 @@ impl<F: FnMut(Part) -> Option<()>> Parts<'_, F> {
             }
             roots.variables.push(id);
             if self.is_enough() {
-                self.part(std::mem::take(&mut roots))?;
+                self.part(&std::mem::take(&mut roots))?;
             }
         }
-        if roots.variables.is_empty() { Some(()) } else { self.part(roots) }
+        if roots.variables.is_empty() { Some(()) } else { self.part(&roots) }
     }
 
     /// Whether what has been read may be a part: if parts share much, they have to be larger.
@@ -192,18 +287,33 @@ impl<F: FnMut(Part) -> Option<()>> Parts<'_, F> {
     }
 
     /// Lowers what has been read for some roots, and forgets it.
-    fn part(&mut self, roots: Roots) -> Option<()> {
+    fn part(&mut self, roots: &Roots) -> Option<()> {
         let tree = self.outline.tree();
         let is_kernel = |id: &&Id<Function>| tree.functions[**id].kind == FunctionKind::Entry;
         let kernels = roots.functions.iter().filter(is_kernel).count();
-        let module = self.totals.lower(tree, &roots, self.limits)?;
+        let module = self.totals.lower(tree, roots, self.limits);
         self.outline.forget();
         self.before += std::mem::take(&mut self.fresh);
-        (self.take)(Part::new(module, kernels))
+        let take = |module| (self.take)(&mut self.state, Part::new(module, kernels));
+        let taken = module.and_then(take);
+        if taken.is_none() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        taken.filter(|()| !self.stop.load(Ordering::Relaxed))
     }
 }
 
 impl Totals {
+    /// Adds what parts of another thread took. `None` if the budget does not suffice.
+    fn add(&mut self, other: Self) -> Option<()> {
+        self.budget = self.budget.checked_sub(BUDGET - other.budget)?;
+        self.constants.extend(other.constants);
+        let or = |(known, is): (&mut bool, bool)| *known |= is;
+        self.functions.iter_mut().zip(other.functions).for_each(or);
+        self.variables.iter_mut().zip(other.variables).for_each(or);
+        Some(())
+    }
+
     fn lower(&mut self, tree: &Module, roots: &Roots, limits: Limits) -> Option<ir::Module> {
         let mut lowerer = Lowerer::new(tree);
         lowerer.limits = limits;

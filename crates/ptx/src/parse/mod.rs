@@ -48,6 +48,7 @@ pub fn parse(file: FileId, text: &str) -> (Module, Diagnostics) {
     (parser.module, parser.diagnostics)
 }
 
+#[derive(Clone)]
 struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,

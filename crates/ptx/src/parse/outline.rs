@@ -56,7 +56,7 @@ impl std::ops::AddAssign for BytesRead {
 }
 
 /// What a parser skips, and the names that it looks for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Skipping {
     /// Whether bodies and initialisers are to be skipped.
     on: bool,
@@ -113,9 +113,12 @@ pub(crate) struct Definition {
     pub(crate) name: Symbol,
     /// The function; `None` for a variable.
     pub(crate) function: Option<Id<Function>>,
+    /// Bytes of text.
+    pub(crate) bytes: u32,
 }
 
 /// A file whose bodies and initialisers are read when they are asked for.
+#[derive(Clone)]
 pub(crate) struct Outline<'a> {
     parser: Parser<'a>,
     /// By name, the part of the text that defines it.
@@ -190,6 +193,7 @@ impl<'a> Outline<'a> {
                 Owner::Body(id) => Some(id),
                 Owner::Init(_) => None,
             },
+            bytes: part.end - part.start,
         };
         all.into_iter().map(definition).collect()
     }

@@ -17,6 +17,9 @@ pub(crate) use matrix::{
 };
 pub use table::{Arg, Form, Rule, Special, Target, Val, all_forms, forms};
 
+use std::cell::Cell;
+
+use ir::{Mods, Op};
 use smallvec::SmallVec;
 
 use crate::ast::Type;
@@ -31,6 +34,8 @@ pub struct Spelled {
     /// Whether other forms take the same modifiers with other numbers of operands.
     pub by_count: bool,
     words: [Option<&'static str>; Kind::COUNT],
+    /// The IR's modifiers that were made of them last, and for which operation.
+    mods: Cell<Option<(Op, Mods)>>,
 }
 
 impl Spelled {
@@ -38,6 +43,17 @@ impl Spelled {
     #[must_use]
     pub fn word(&self, kind: Kind) -> Option<&'static str> {
         self.words[kind.index()]
+    }
+
+    /// Returns the IR's modifiers for an operation, as `make` makes them of this. They are kept:
+    /// most instructions are spelled as others are.
+    pub(crate) fn mods(&self, op: Op, make: impl FnOnce() -> Mods) -> Mods {
+        if let Some((_, mods)) = self.mods.get().filter(|(known, _)| *known == op) {
+            return mods;
+        }
+        let mods = make();
+        self.mods.set(Some((op, mods)));
+        mods
     }
 
     /// Returns whether the instruction has a word of the kind.
@@ -203,8 +219,13 @@ pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec
 }
 
 fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
-    let mut spelled =
-        Spelled { form, types: SmallVec::new(), by_count: false, words: [None; Kind::COUNT] };
+    let mut spelled = Spelled {
+        form,
+        types: SmallVec::new(),
+        by_count: false,
+        words: [None; Kind::COUNT],
+        mods: Cell::new(None),
+    };
     let mut wrong = Vec::new();
     for (index, &(word, ty)) in words.iter().enumerate() {
         if let Some(ty) = ty.filter(|_| form.types > 0) {

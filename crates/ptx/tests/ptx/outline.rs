@@ -30,20 +30,20 @@ fn kernels(module: &Module) -> Vec<String> {
 
 /// Compares a text part by part with the whole. Returns whether it was taken part by part.
 fn compare(text: &str, least: usize) -> bool {
-    let mut seen = Vec::new();
-    let take = |part: ptx::Part| {
+    let take = |seen: &mut Vec<String>, part: ptx::Part| {
         ir::verify(&part.module).expect("a part is right");
         seen.extend(part.module.functions[..part.kernels].iter().map(shape));
         Some(())
     };
-    if ptx::lower_parts_of(FileId(0), text, Limits::OfTarget, least, take).is_none() {
+    let how = (1 + least % 3, least);
+    let Some(seen) = ptx::lower_parts_of(FileId(0), text, Limits::OfTarget, how, take) else {
         return false;
-    }
+    };
     let (tree, found) = ptx::parse(FileId(0), text);
     assert!(found.is_empty(), "{found:?}\n{text}");
     let (module, found) = ptx::lower(&tree, ptx::Select::All);
     assert!(found.is_empty(), "{found:?}\n{text}");
-    assert_eq!(seen, kernels(&module.expect("without errors")), "{text}");
+    assert_eq!(seen.concat(), kernels(&module.expect("without errors")), "{text}");
     true
 }
 
@@ -100,15 +100,18 @@ const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
 /// Returns the kernels of the parts of a text, if it is taken part by part.
 fn parts(text: &str, least: usize) -> Option<Vec<Vec<String>>> {
-    let mut seen = Vec::new();
-    let take = |part: ptx::Part| {
+    let take = |seen: &mut Vec<Vec<String>>, part: ptx::Part| {
         let names = part.module.functions.iter().map(|f| f.name.clone());
         seen.push(names.collect());
         Some(())
     };
     let text = format!("{HEAD}{text}");
-    ptx::lower_parts_of(FileId(0), &text, Limits::OfTarget, least, take)?;
-    Some(seen)
+    let of =
+        |threads| ptx::lower_parts_of(FileId(0), &text, Limits::OfTarget, (threads, least), take);
+    let all = of(1).map(|seen| seen.concat());
+    // What several threads take is as right or wrong.
+    assert_eq!(of(3).is_some(), all.is_some(), "{text}");
+    all
 }
 
 #[test]
@@ -154,6 +157,13 @@ fn what_is_wrong_anywhere_takes_the_whole_file() {
         assert!(parts(&format!("{good} {wrong}"), 1).is_none(), "{wrong}");
         assert!(parts(&format!("{wrong} {good}"), 1).is_none(), "{wrong}");
     }
+    // Each of these takes a part of what a file may ask for by few words.
+    let many = |count: usize| {
+        let kernel = |n| format!(".entry k{n}() {{ .param .b8 p[4000]; ret; }}\n");
+        (0..count).map(kernel).collect::<String>()
+    };
+    assert!(parts(&many(200), 1).is_some() && parts(&many(300), 1).is_none());
+    assert!(clean(&format!("{HEAD}{}", many(200))) && !clean(&format!("{HEAD}{}", many(300))));
     // The same variable in two parts counts once.
     let shared = ".const .b8 x[40000];
         .entry c() { .reg .b64 %a; mov.b64 %a, x; ret; }
