@@ -39,8 +39,8 @@ pub trait Worker {
     /// keeps them itself.
     fn write_back(&mut self, visit: &mut Visit<'_, '_>);
 
-    /// Passes on what it has counted and not passed on yet ([`Visit::count`]), in a visit to the CTA
-    /// that it has counted for.
+    /// Passes on what it has counted and not passed on yet ([`Visit::count`]), in a visit to the
+    /// CTA that it has counted for.
     ///
     /// # Errors
     /// Returns [`Declined`] if the exact engine has to run the launch.

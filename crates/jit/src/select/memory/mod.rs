@@ -7,6 +7,7 @@ mod adjacent;
 mod atomics;
 mod copies;
 pub(super) mod layouts;
+mod located;
 pub(super) mod numbers;
 
 pub(super) use atomics::{PlaceWord, Places};
