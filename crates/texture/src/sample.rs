@@ -1,8 +1,9 @@
 //! Sampling: coordinates to a value.
 //!
 //! A linear filter multiplies elements by their weights, which are exact, and adds in double
-//! precision; the sum is rounded once. Elements of weight 0 take no part, so that what lies there,
-//! infinite or NaN, does not matter.
+//! precision; the sum is rounded once, and one without a number is PTX's NaN. Elements of weight 0
+//! take no part, so that what lies there, infinite or NaN, does not matter. Without a filter the
+//! value is the element, bit by bit.
 
 use ir::mods::Component;
 
@@ -10,6 +11,9 @@ use crate::address::{ONE, Taps, element, taps};
 use crate::cube::{across, project};
 use crate::level::{levels, of_derivatives};
 use crate::{AddressMode, Filter, Resource, Sampler, Texel};
+
+/// The bits of PTX's NaN.
+const NAN: u32 = 0x7fff_ffff;
 
 /// Where a texture is sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,8 +68,10 @@ pub fn sample<E>(
             let place = texture.place(layer, at, derivatives);
             let lod = place.lod.unwrap_or(f64::from(lod));
             let used = levels(lod, sampler, resource.levels);
-            if texture.is_integer() {
-                return texture.mean(&place, offsets, used[0].0, Filter::Point);
+            let one =
+                used.into_iter().find(|used| used.1 == ONE && sampler.filter == Filter::Point);
+            if let Some((level, _)) = texture.is_integer().then_some(used[0]).or(one) {
+                return texture.nearest(&place, offsets, level);
             }
             let mut sum = Sum::default();
             for (level, weight) in used.into_iter().filter(|used| used.1 > 0) {
@@ -126,8 +132,14 @@ impl Sum {
     }
 
     fn value(self) -> Texel {
-        Texel::Float(self.0.map(|sum| sum as f32))
+        Texel::Float(self.0.map(rounded))
     }
+}
+
+/// Returns a sum as a component.
+#[inline(always)]
+pub(crate) fn rounded(sum: f64) -> f32 {
+    if sum.is_nan() { f32::from_bits(NAN) } else { sum as f32 }
 }
 
 impl<E, R: FnMut(u64, usize) -> Result<[u8; 16], E>> Texture<'_, R> {
@@ -253,15 +265,9 @@ impl<E, R: FnMut(u64, usize) -> Result<[u8; 16], E>> Texture<'_, R> {
         Ok(())
     }
 
-    /// The nearest element, of integers.
-    fn mean(
-        &mut self,
-        place: &Place,
-        offsets: [i32; 3],
-        level: u32,
-        filter: Filter,
-    ) -> Result<Texel, E> {
-        let taps = self.taps(place, offsets, level, filter);
+    /// The nearest element.
+    fn nearest(&mut self, place: &Place, offsets: [i32; 3], level: u32) -> Result<Texel, E> {
+        let taps = self.taps(place, offsets, level, Filter::Point);
         self.texel(taps.map(|taps| taps.0[0].0), place, level)
     }
 

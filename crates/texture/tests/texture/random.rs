@@ -3,7 +3,8 @@
 use ir::mods::Geometry;
 use ir::testing::Rng;
 use texture::{
-    AddressMode, Channel, Filter, Format, Request, Resource, Sampler, Shape, Storage, Texel, sample,
+    AddressMode, Channel, Filter, Format, LANES, Places, Plane, Reads, Request, Resource, Sampler,
+    Shape, Storage, Texel, sample,
 };
 
 use crate::model::{PART, element, level_value, levels, rounded};
@@ -68,7 +69,32 @@ fn coordinate(rng: &mut Rng, size: u32, normalized: bool) -> i128 {
     }
 }
 
-fn check(geometry: Geometry, sampler: &Sampler, rng: &mut Rng, count: usize) {
+/// The value in one lane of a whole warp.
+fn in_a_warp(
+    (plane, memory): (&Plane, &[u8]),
+    (layer, at, offsets): (u32, [f32; 3], [i32; 3]),
+    rng: &mut Rng,
+) -> Texel {
+    let lane = rng.below(LANES);
+    let others = std::array::from_fn(|_| rng.value() as u32);
+    let (mut at, mut layers) = (at.map(|at| (at.to_bits(), others)), others);
+    at.iter_mut().for_each(|(at, row)| row[lane] = *at);
+    layers[lane] = layer;
+    let offsets = offsets.map(|offset| [offset.cast_unsigned(); LANES]);
+    let places = Places {
+        layer: layers,
+        at: at.map(|(_, row)| row),
+        offsets: rng.one_in(2).then_some(offsets),
+        level: others,
+        on: 1 << lane | rng.value() as u32,
+    };
+    let (base, len) = plane.extent();
+    let bytes = &memory[(base - BASE) as usize..][..len as usize];
+    let rows = plane.sample(bytes, &places, None);
+    Texel::Float([0, 1, 2, 3].map(|c| f32::from_bits(rows[c][lane])))
+}
+
+fn check(geometry: Geometry, levels_too: bool, sampler: &Sampler, rng: &mut Rng, count: usize) {
     let (extents, layers, mip) = match geometry {
         Geometry::D1 => ([13, 1, 1], 1, 4),
         Geometry::D1Layered => ([8, 1, 1], 3, 1),
@@ -76,8 +102,11 @@ fn check(geometry: Geometry, sampler: &Sampler, rng: &mut Rng, count: usize) {
         Geometry::D2Layered => ([7, 4, 1], 3, 2),
         _ => ([4, 3, 5], 1, 3),
     };
+    let mip = if levels_too { mip } else { 1 };
     let resource = resource(geometry, extents, layers, mip);
     let memory = memory(&resource);
+    let plane = Plane::new(&resource, sampler);
+    assert_eq!(plane.is_some(), mip == 1);
     for _ in 0..count {
         let parts = extents.map(|size| coordinate(rng, size, sampler.normalized));
         let layer = rng.below(layers as usize + 2) as u32;
@@ -104,6 +133,11 @@ fn check(geometry: Geometry, sampler: &Sampler, rng: &mut Rng, count: usize) {
             rounded(used.into_iter().map(of_level).sum())
         });
         assert_eq!(found, Texel::Float(expected), "{geometry:?} {sampler:?} {request:?}");
+        if let Some(plane) = &plane {
+            let place = (layer as u32, parts.map(float), [0; 3]);
+            let found = in_a_warp((plane, &memory), place, rng);
+            assert_eq!(found, Texel::Float(expected), "{geometry:?} {sampler:?} {request:?}");
+        }
     }
 }
 
@@ -129,7 +163,8 @@ fn every_mode(count: usize, seed: u64) {
                         border: [0.5, -3.0, 7.25, 1.0],
                         ..Sampler::default()
                     };
-                    check(geometry, &sampler, &mut rng, count);
+                    check(geometry, true, &sampler, &mut rng, count);
+                    check(geometry, false, &sampler, &mut rng, count);
                 }
             }
         }
@@ -239,6 +274,100 @@ fn derivatives_give_the_level() {
             }
         }
     }
+}
+
+/// Whole warps of every format have the values of their lanes, bit by bit, at coordinates inside
+/// and outside, and at such that are none.
+#[test]
+fn warps_have_the_values_of_their_lanes() {
+    let mut rng = Rng::new(4);
+    let mut planes = 0;
+    let geometries =
+        [Geometry::D1, Geometry::D1Layered, Geometry::D2, Geometry::D2Layered, Geometry::D3];
+    for _ in 0..4000 {
+        let geometry = geometries[rng.below(5)];
+        let channel = Channel::ALL[rng.below(12)];
+        let format = Format { channel, channels: [1, 2, 4][rng.below(3)] };
+        let mut extent = |there: bool| if there { 1 + rng.below(6) as u32 } else { 1 };
+        let dimensions = geometry.dimensions();
+        let extents = [extent(true), extent(dimensions > 1), extent(dimensions > 2)];
+        let layers = extent(geometry.is_layered());
+        let shape = Shape { format, geometry, extents, layers, levels: 1 };
+        let resource = Resource::whole(Storage::Array, BASE, shape);
+        resource.check().unwrap();
+        let mut any = || AddressMode::ALL[rng.below(4)];
+        let sampler = Sampler {
+            modes: [any(), any(), any()],
+            filter: Filter::ALL[rng.below(2)],
+            normalized: rng.one_in(2),
+            integers: rng.one_in(2),
+            srgb: rng.one_in(8),
+            border: [0.5, -3.0, f32::NAN, 300.0],
+            ..Sampler::default()
+        };
+        let memory: Vec<u8> = (0..shape.bytes().unwrap() / 4)
+            .flat_map(|_| match rng.one_in(8) {
+                true => (rng.value() as u32).to_le_bytes(),
+                false => (rng.below(4096) as f32 / 8.0 - 100.0).to_le_bytes(),
+            })
+            .collect();
+        let Some(plane) = Plane::new(&resource, &sampler) else {
+            assert!(sampler.srgb && channel.bytes() == 1, "{resource:?} {sampler:?}");
+            continue;
+        };
+        planes += 1;
+        let whole = rng.one_in(4);
+        let mut coordinate = || match rng.below(8) {
+            0 => rng.value() as u32,
+            _ if whole => (rng.below(10) as u32).wrapping_sub(2),
+            1 => (rng.below(32) as f32 / 2.0 - 4.0).to_bits(),
+            _ => (rng.below(4096) as f32 / 256.0 - 4.0).to_bits(),
+        };
+        let mut row = || std::array::from_fn::<u32, LANES, _>(|_| coordinate());
+        let (at, layer, offset) = ([row(), row(), row()], row(), row());
+        let offsets = rng.one_in(2).then_some([offset.map(|o| o & 15), offset, [0; LANES]]);
+        let level = offset.map(|o| u32::from(o & 7 == 0));
+        let places = Places { layer, at, offsets, level, on: rng.value() as u32 };
+        let (base, len) = plane.extent();
+        let bytes = &memory[(base - BASE) as usize..][..len as usize];
+        let mut reads = Reads::default();
+        let rows = match whole {
+            true => plane.elements(bytes, &places, Some(&mut reads)),
+            false => plane.sample(bytes, &places, Some(&mut reads)),
+        };
+        for lane in 0..LANES {
+            let mut pieces = Vec::new();
+            let read = |at: u64, len: usize| {
+                pieces.push((at, len));
+                reader(&memory)(at, len)
+            };
+            let [at, moved] = [places.at, places.offsets.unwrap_or_default()]
+                .map(|rows| rows.map(|row| row[lane]));
+            let offsets = moved.map(u32::cast_signed);
+            let layer = places.layer[lane];
+            let request = match whole {
+                true => {
+                    let level = places.level[lane].cast_signed();
+                    Request::Element { layer, at: at.map(u32::cast_signed), level, offsets }
+                }
+                false => {
+                    let at = at.map(f32::from_bits);
+                    Request::At { layer, at, lod: 0.0, derivatives: None, offsets }
+                }
+            };
+            let is_on = places.on >> lane & 1 != 0;
+            let expected = match is_on {
+                true => sample(&resource, &sampler, &request, read).unwrap().bits(),
+                false => [0; 4],
+            };
+            let found = [0, 1, 2, 3].map(|c| rows[c][lane]);
+            assert_eq!(found, expected, "{resource:?} {sampler:?} {request:?}");
+            let count = usize::from(reads.count[lane]);
+            let read: Vec<_> = (0..count).map(|i| (reads.at[i][lane], format.bytes())).collect();
+            assert_eq!(read, pieces, "{resource:?} {sampler:?} {request:?}");
+        }
+    }
+    assert!(planes > 3000, "{planes}");
 }
 
 /// No coordinate, not even one that is no number, reaches memory outside.
