@@ -5,10 +5,10 @@
 //! function pointers. It holds no mask, no path and no state.
 
 use crate::matrix::Matrix;
+use crate::texture::TextureOp;
 use compute::Computation;
 use ir::mods::{
-    AtomOp, Barrier, Bounds, Bulk, Component, Flag, Geometry, LevelMode, Order, Proxy, Query,
-    Scope, Shuffle, Space, TensorMode, Vote,
+    AtomOp, Barrier, Bulk, Flag, Order, Proxy, Scope, Shuffle, Space, TensorMode, Vote,
 };
 use ir::module::MaskTest;
 use ir::{LocId, Op, Origin, Sreg, Ty};
@@ -290,53 +290,11 @@ pub fn mbarrier_kind(inst: &ir::Inst) -> Option<MbarrierKind> {
     })
 }
 
-/// An operation on a texture or a surface. The address of `mem` is the handle, its rows are the
-/// results, its values what is stored; its width is that of one of them.
+/// An instruction on a texture or a surface: the rows of `mem` are its results.
 #[derive(Clone, Debug)]
-pub(crate) struct TextureOp {
+pub(crate) struct TextureAccess {
     pub(crate) mem: MemOp,
-    pub(crate) kind: TextureKind,
-    pub(crate) geometry: Geometry,
-    /// The handle of the sampler.
-    pub(crate) sampler: Src,
-    /// Coordinates, and what follows them.
-    pub(crate) at: SmallVec<[Src; 8]>,
-}
-
-impl TextureOp {
-    /// What it reads but for what it stores.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = Src> + '_ {
-        [self.mem.addr, self.sampler].into_iter().chain(self.at.iter().copied())
-    }
-}
-
-/// The operation on a texture or a surface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TextureKind {
-    /// `tex`; `whole` if coordinates are integers.
-    Sample { whole: bool, lod: Option<LevelMode>, offset: bool, ty: Ty },
-    /// `tld4`
-    Gather { component: Component, offset: bool },
-    /// `txq` and `suq`
-    Query(Query),
-    /// `suld`
-    Load(Bounds),
-    /// `sust`
-    Store { bounds: Bounds, formatted: bool },
-    /// `sured`
-    Reduce { bounds: Bounds, formatted: bool, op: AtomOp, ty: Ty },
-}
-
-impl TextureKind {
-    /// Whether it is for surfaces.
-    pub(crate) fn is_surface(self) -> bool {
-        matches!(self, Self::Load(_) | Self::Store { .. } | Self::Reduce { .. })
-    }
-
-    /// Whether it writes memory.
-    pub(crate) fn writes(self) -> bool {
-        matches!(self, Self::Store { .. } | Self::Reduce { .. })
-    }
+    pub(crate) op: TextureOp<Src>,
 }
 
 /// An asynchronous store of `mem.values`, or a reduction, in the shared memory of the cluster.
@@ -476,7 +434,7 @@ pub(crate) enum Exec {
     Mbarrier(MbarrierOp),
     Bulk(BulkOp<Src>),
     Tensor(TensorOp<Src>),
-    Texture(TextureOp),
+    Texture(TextureAccess),
     /// Makes groups of the threads' copies.
     GroupCommit(AsyncGroups),
     GroupWait(GroupWait),

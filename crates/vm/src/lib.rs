@@ -90,7 +90,10 @@ pub use simt::counts::Counts;
 pub use simt::matrix::{MatrixSums, NotMatrixSums};
 pub use state::{Setup, State};
 pub use tensor::{TensorMisuse, TensorPlan, combined as tensor_reduction, plan_copy};
-pub use texture::TextureMisuse;
+pub use texture::{
+    TextureEffect, TextureKind, TextureMisuse, TextureOp, TexturePiece, TextureThread, misfit,
+    texture_accesses, texture_effect, texture_op,
+};
 pub use tolerated::Tolerated;
 pub use warp_group::WarpGroup;
 pub use watch::quiet_rounds;

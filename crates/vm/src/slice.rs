@@ -124,9 +124,9 @@ impl Slice {
             }
             Exec::Bulk(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
             Exec::Tensor(op) => self.add_sources(code, &op.sources().collect::<Vec<_>>()),
-            Exec::Texture(op) => {
-                self.add_sources(code, &op.mem.values);
-                self.add_sources(code, &op.sources().collect::<Vec<_>>())
+            Exec::Texture(access) => {
+                self.add_sources(code, &access.op.values);
+                self.add_sources(code, &access.op.sources().collect::<Vec<_>>())
             }
             Exec::AsyncStore(op) => {
                 self.add_sources(code, [&op.barrier]);

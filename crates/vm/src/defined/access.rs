@@ -3,7 +3,7 @@
 use super::cta::{Bits, CtaBits};
 use super::origins::{Decides, MOST, Origin, OriginId};
 use super::{At, Definedness, ones};
-use crate::code::{AtomicOp, BulkOp, CopyOp, MemOp, Src, TensorOp, TextureKind, TextureOp};
+use crate::code::{AtomicOp, BulkOp, CopyOp, MemOp, Src, TensorOp, TextureAccess};
 use crate::system::printed;
 use compute::space_of;
 use ir::mods::{Bulk, Space};
@@ -222,34 +222,35 @@ impl Definedness {
         &mut self,
         bits: &mut CtaBits,
         at: &At<'_, N>,
-        op: &TextureOp,
+        TextureAccess { mem, op }: &TextureAccess,
     ) {
         for src in op.sources() {
             self.decide(bits, at, src, Decides::Address);
         }
         for lane in at.on {
             let thread = at.thread(lane);
-            let Ok(effect) = crate::texture::effect(at.state, at.cta, (at.group, lane), op) else {
+            let Ok(effect) = crate::texture::effect_in(at.state, at.cta, (at.group, lane), op)
+            else {
                 continue;
             };
-            let mut stored = op.mem.values.iter().map(|&src| bits.source(at.cta, src, thread));
+            let mut stored = op.values.iter().map(|&src| bits.source(at.cta, src, thread));
             let mut found = stored.find(|bits| bits.any()).unwrap_or(Bits::DEFINED);
             for piece in &effect.pieces {
-                let mut old = vec![0; piece.len];
+                let mut old = vec![0; piece.bytes().len()];
                 let place = (piece.at, AccessKind::Load);
                 let origin = self.read_at(bits, at, place, thread, &mut old);
-                let reads = !op.kind.writes() || matches!(op.kind, TextureKind::Reduce { .. });
+                let reads = op.kind.access() != AccessKind::Store;
                 if reads && !found.any() && old.iter().any(|&bits| bits != 0) {
                     found = Bits { bits: u64::MAX, origin };
                 }
                 if op.kind.writes() {
                     let fill = if found.any() { 0xff } else { 0 };
-                    self.memory.write(piece.at, &vec![fill; piece.len], found.origin);
+                    self.memory.write(piece.at, &vec![fill; piece.bytes().len()], found.origin);
                 }
             }
-            let whole = ones(8 * op.mem.width.bytes() as u32);
+            let whole = ones(8 * mem.width.bytes() as u32);
             let all = Bits { bits: if found.any() { whole } else { 0 }, ..found };
-            op.mem.rows.iter().for_each(|&row| bits.set_row(at.cta, row, thread, all));
+            mem.rows.iter().for_each(|&row| bits.set_row(at.cta, row, thread, all));
         }
     }
 

@@ -122,12 +122,12 @@ impl Frame<'_> {
             op if op.is_mbarrier() => return self.mbarrier(inst).map(Exec::Mbarrier),
             Op::BulkCopy => return self.bulk(inst).map(Exec::Bulk),
             Op::TensorCopy => return self.tensor(inst).map(Exec::Tensor),
-            Op::Tex | Op::TexGather | Op::TexQuery => {
-                return self.texture(inst).map(Exec::Texture);
-            }
-            Op::SurfLoad | Op::SurfStore | Op::SurfReduce => {
-                return self.surface(inst).map(Exec::Texture);
-            }
+            Op::Tex
+            | Op::TexGather
+            | Op::TexQuery
+            | Op::SurfLoad
+            | Op::SurfStore
+            | Op::SurfReduce => return self.texture(inst).map(Exec::Texture),
             Op::BulkCommit => return Ok(Exec::GroupCommit(AsyncGroups::Bulk)),
             Op::BulkWait => {
                 let pending = Some(u64::from(self.immediate(inst, 0)?));
