@@ -208,6 +208,8 @@ pub enum Kind {
     /// An asynchronous operation, all of whose steps are done where it stands, or an operation on
     /// what tells that one has completed.
     Asynchronous(Box<Asynchronous>),
+    /// An instruction on a texture or a surface.
+    Texture(Box<Texture>),
     /// A barrier of all threads of the CTA.
     Barrier {
         /// What it gives back.
@@ -330,29 +332,35 @@ impl Atomic {
     /// The number of the operation and its type, if any order of such operations on a word leaves
     /// the same there, and nobody is told what was there before.
     pub(crate) fn commutes(&self) -> Option<u8> {
-        if self.memory.dst.iter().any(|d| *d != Dst::None)
-            || self.memory.src.len() != 1
-            || !matches!(self.memory.word, 4 | 8)
-        {
+        if self.memory.dst.iter().any(|d| *d != Dst::None) || self.memory.src.len() != 1 {
             return None;
         }
-        let sort = match self.op {
-            AtomOp::Add => 0,
-            AtomOp::And => 1,
-            AtomOp::Or => 2,
-            AtomOp::Xor => 3,
-            AtomOp::Min => 4,
-            AtomOp::Max => 5,
-            _ => return None,
-        };
-        // Signed and unsigned words are not ordered alike.
-        let signed = match self.ty {
-            Ty::S32 | Ty::S64 => true,
-            Ty::B32 | Ty::B64 | Ty::U32 | Ty::U64 => false,
-            _ => return None,
-        };
-        Some(sort << 2 | u8::from(signed) << 1 | u8::from(self.memory.word == 8))
+        commuting(self.op, self.ty, self.memory.word)
     }
+}
+
+/// Returns the number of an operation on words of so many bytes and its type, if any order of such
+/// operations on a word leaves the same there.
+pub(crate) fn commuting(op: AtomOp, ty: Ty, word: u32) -> Option<u8> {
+    if !matches!(word, 4 | 8) {
+        return None;
+    }
+    let sort = match op {
+        AtomOp::Add => 0,
+        AtomOp::And => 1,
+        AtomOp::Or => 2,
+        AtomOp::Xor => 3,
+        AtomOp::Min => 4,
+        AtomOp::Max => 5,
+        _ => return None,
+    };
+    // Signed and unsigned words are not ordered alike.
+    let signed = match ty {
+        Ty::S32 | Ty::S64 => true,
+        Ty::B32 | Ty::B64 | Ty::U32 | Ty::U64 => false,
+        _ => return None,
+    };
+    Some(sort << 2 | u8::from(signed) << 1 | u8::from(word == 8))
 }
 
 /// A warp collective.
@@ -418,6 +426,24 @@ impl Direct {
             }
             vm::Matrix::Transpose => None,
         }
+    }
+}
+
+/// An instruction on a texture or a surface.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// What it does.
+    pub op: vm::TextureOp<Src>,
+    /// Where results go.
+    pub dst: Vec<Dst>,
+    /// The accesses to objects and to elements, without address and size.
+    pub(crate) memories: [Memory; 2],
+}
+
+impl Texture {
+    /// Returns all operands.
+    pub fn operands(&self) -> impl Iterator<Item = Src> + '_ {
+        self.op.sources().chain(self.op.values.iter().copied())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::Declined;
 use crate::code::{
     AsyncOp, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy, Direct, Dst,
-    End, Generic, Guard, Kind, Memory, Rejoin, Src, Step, Storage,
+    End, Generic, Guard, Kind, Memory, Rejoin, Src, Step, Storage, Texture,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
@@ -154,9 +154,6 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         Op::AtomVec => Some("it has vector atomics"),
         Op::StAsync | Op::RedAsync => Some("it has asynchronous stores"),
         Op::ClusterArrive | Op::ClusterWait => Some("it has barriers of clusters"),
-        Op::Tex | Op::TexGather | Op::TexQuery | Op::SurfLoad | Op::SurfStore | Op::SurfReduce => {
-            Some("it has textures or surfaces")
-        }
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),
     }
@@ -349,6 +346,7 @@ impl Decoder<'_> {
             Class::Compute => self.compute(b, i, inst, pc)?,
             Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,
             _ if is_asynchronous(inst.op) => self.asynchronous(b, i, inst, pc)?,
+            _ if is_texture(inst.op) => self.texture(b, i, inst)?,
             Class::Memory => self.memory(b, i, inst)?,
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
             Class::Collective => self.collective(b, i, inst, pc)?,
@@ -646,6 +644,15 @@ impl Decoder<'_> {
         Ok(Kind::Copy(Box::new(Copy { from, to, size, bytes })))
     }
 
+    fn texture(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("an operand of a texture or surface is not known");
+        let op = vm::texture_op(inst, |k| self.operand(b, i, inst, k).ok_or_else(missing))?;
+        let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
+        let memory = || self.access(Space::Global, Src::Const(0), 0);
+        let memories = [memory(), memory()];
+        Ok(Kind::Texture(Box::new(Texture { op: op.ok_or_else(missing)?, dst, memories })))
+    }
+
     /// Decodes an operation whose steps are all done where it stands.
     fn asynchronous(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
         let missing = || Declined::Kernel("an operand of an asynchronous operation is not known");
@@ -733,6 +740,13 @@ impl Decoder<'_> {
 /// Whether an operation commits or awaits copies, which are done at their place.
 fn is_wait_for_copies(op: Op) -> bool {
     matches!(op, Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait)
+}
+
+fn is_texture(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Tex | Op::TexGather | Op::TexQuery | Op::SurfLoad | Op::SurfStore | Op::SurfReduce
+    )
 }
 
 /// Whether an operation is on barriers in shared memory, on products of warp groups, or a bulk

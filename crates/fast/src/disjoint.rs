@@ -70,6 +70,7 @@ fn writes_elsewhere(code: &Code) -> bool {
     code.steps.iter().any(|step| match &step.kind {
         Kind::Store(memory) => !memory.has_footprint && global(memory.space),
         Kind::Atomic(atomic) => global(atomic.memory.space),
+        Kind::Texture(texture) => texture.op.kind.writes(),
         Kind::Matrix(bulk) => bulk.memory.as_ref().is_some_and(|memory| global(memory.space)),
         _ => false,
     })

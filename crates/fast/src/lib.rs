@@ -48,6 +48,7 @@ mod stack;
 mod step;
 mod sync;
 mod tensor_copies;
+mod textures;
 mod tier;
 mod visit;
 mod warp;
@@ -218,6 +219,9 @@ pub fn prepare_screened(
     let mut kernel = decoded(program, state, assume)?;
     if kernel.code.steps.iter().any(|step| matches!(step.kind, code::Kind::Asynchronous(_))) {
         return Err(Declined::Kernel("it has asynchronous operations, which are checked"));
+    }
+    if kernel.code.steps.iter().any(|step| matches!(step.kind, code::Kind::Texture(_))) {
+        return Err(Declined::Kernel("it has textures or surfaces, which are checked"));
     }
     kernel.code.screened = Some(match judges {
         true => code::Judged::All,

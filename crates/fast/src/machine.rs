@@ -14,6 +14,7 @@ use crate::slice::Slice;
 use crate::stack::{Entry, Target};
 use crate::step::StepOutcome;
 use crate::sync::{BARRIERS, Barrier};
+use crate::textures::Objects;
 use crate::tier::Worker;
 use crate::warp::Warp;
 use crate::window::AccessSpan;
@@ -95,6 +96,7 @@ pub(crate) struct Machine<'m> {
     /// Warps of the CTA that no longer wait, for a worker that keeps their positions.
     pub(crate) released: Vec<usize>,
     pub(crate) products: GroupProducts,
+    pub(crate) objects: Objects,
     pub(crate) turns: u32,
     /// The value of `turns` at the last call of the observer.
     last_poll: u32,
@@ -148,6 +150,7 @@ impl<'m> Machine<'m> {
             spans: Vec::new(),
             released: Vec::new(),
             products: GroupProducts::default(),
+            objects: Objects::default(),
             turns: 0,
             last_poll: 0,
             progress: false,

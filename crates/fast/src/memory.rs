@@ -388,15 +388,26 @@ impl WarpMemory<'_, '_> {
     ) -> Result<bool, Declined> {
         let op = &atomic.memory;
         let word = u64::from(op.word);
+        let mask = u64::MAX >> (64 - 8 * word);
+        let by = op.src.first().map_or(0, |&src| warp.lane(src, lane));
+        let new = |old| vm::atomic_result(atomic.op, atomic.ty, old, &[by]) & mask;
+        self.change(op, (at, word, number), new)
+    }
+
+    /// Changes a word of so many bytes of global memory, which other threads may change by the
+    /// operation of the same number at any time. Returns whether it has changed.
+    pub(crate) fn change(
+        &mut self,
+        op: &Memory,
+        (at, word, number): (u64, u64, u8),
+        new: impl Fn(u64) -> u64,
+    ) -> Result<bool, Declined> {
         if at & (word - 1) != 0 {
             return Err(NOT_ALLOWED);
         }
         let place =
             self.global.place_to_change(op.hint.get(), at, word, number).ok_or(NOT_ALLOWED)?;
         op.hint.set(place.region());
-        let mask = u64::MAX >> (64 - 8 * word);
-        let by = op.src.first().map_or(0, |&src| warp.lane(src, lane));
-        let new = |old| vm::atomic_result(atomic.op, atomic.ty, old, &[by]) & mask;
         Ok(self.global.change(place, new))
     }
 }

@@ -45,6 +45,7 @@ impl Step {
                 copy.bytes.iter().for_each(|&s| to(s));
             }
             Kind::Asynchronous(op) => op.src.iter().for_each(|&s| to(s)),
+            Kind::Texture(op) => op.operands().for_each(to),
             Kind::Collective(collective) => {
                 collective.src.iter().chain(&collective.members).for_each(|&s| to(s));
             }
@@ -70,6 +71,7 @@ impl Step {
             Kind::Atomic(atomic) => atomic.memory.dst.iter().for_each(|&d| to(d)),
             Kind::Collective(collective) => collective.dst.iter().for_each(|&d| to(d)),
             Kind::Asynchronous(op) => op.dst.iter().for_each(|&d| to(d)),
+            Kind::Texture(op) => op.dst.iter().for_each(|&d| to(d)),
             Kind::Sreg { dst, .. } | Kind::Barrier { dst, .. } => to(*dst),
             Kind::Store(_) | Kind::Nothing | Kind::Fence => {}
             _ => return false,

@@ -95,6 +95,7 @@ impl Registers {
             | Kind::Matrix(_)
             | Kind::Copy(_)
             | Kind::Asynchronous(_)
+            | Kind::Texture(_)
             | Kind::Barrier { .. } => {
                 self.add_operands(step);
             }

@@ -253,6 +253,7 @@ impl Machine<'_> {
             Kind::Collective(op) => self.collective(warp, op, on)?,
             Kind::Matrix(op) => self.matrix(warp, op, pc, on)?,
             Kind::Copy(op) => self.copy(warp, op, pc, on)?,
+            Kind::Texture(op) => self.texture(warp, op, pc, on)?,
             Kind::Asynchronous(op) => {
                 self.released.clear();
                 return self.asynchronous(warp, op, pc, on);

@@ -103,6 +103,10 @@ impl Check<'_> {
                 Kind::Asynchronous(op) => {
                     op.is_consistent() && all(&op.src) && op.dst.iter().all(|&d| self.dst(d))
                 }
+                Kind::Texture(texture) => {
+                    texture.operands().all(|s| self.src(s))
+                        && texture.dst.iter().all(|&d| self.dst(d))
+                }
                 Kind::Collective(collective) => {
                     all(&collective.src)
                         && collective.members.is_none_or(|s| self.src(s))

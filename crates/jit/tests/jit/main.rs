@@ -28,3 +28,4 @@ mod page;
 mod patterns;
 mod random_ptx;
 mod repeats;
+mod textures;

@@ -26,8 +26,8 @@ fn forms() -> Vec<Form> {
     let mut seen = HashSet::new();
     let all = ptx::testing::instructions();
     let once = all.into_iter().filter(|(_, text)| seen.insert(text.clone()));
-    // Products of warp groups, asynchronous copies, textures and surfaces are the exact engine's;
-    // `multimem` becomes `ld`, `st` and `red`.
+    // Products of warp groups and asynchronous copies have tests of their own, and so have textures
+    // and surfaces, which need objects; `multimem` becomes `ld`, `st` and `red`.
     let asynchronous = ["mma_async", "mbarrier::complete_tx", ".bulk_group"];
     let opcodes = ["multimem", "tex", "tld4", "txq", "suld", "sust", "sured", "suq"];
     let other = |text: &str| {
