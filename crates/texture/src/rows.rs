@@ -56,8 +56,6 @@ impl Default for Reads {
 pub struct Plane {
     format: Format,
     sampler: Sampler,
-    /// Whether values are integers.
-    integer: bool,
     filter: Filter,
     border: Texel,
     dimensions: usize,
@@ -122,7 +120,6 @@ impl Plane {
         (aligned && first.is_multiple_of(align)).then(|| Self {
             format,
             sampler: *sampler,
-            integer,
             filter: if integer { Filter::Point } else { sampler.filter },
             border: format.border(sampler.border, sampler.integers),
             dimensions: geometry.dimensions(),
@@ -149,7 +146,7 @@ impl Plane {
     }
 
     /// Returns the values at coordinates, by component and lane. `bytes` are those of its
-    /// [extent](Self::extent).
+    /// [extent](Self::extent). Lanes that are off have anything.
     #[inline(always)]
     pub fn sample(
         &self,
@@ -161,35 +158,39 @@ impl Plane {
         for (i, along) in along.iter_mut().enumerate().take(self.dimensions) {
             self.find(i, &places.at[i], places.offsets.as_ref().map(|o| &o[i]), along);
         }
-        let read = &|at: usize| self.format.read(&bytes[at..], self.sampler.integers, false);
-        let format = self.format;
+        let borders = (0..self.dimensions).any(|i| self.sampler.mode(i) == AddressMode::Border);
+        let (format, points) = (self.format, self.filter == Filter::Point);
+        let word = |at| [word(bytes, at)];
+        let fraction = |bits: u32| bits as f32 / 255.0;
         match (format.channel, format.channels) {
-            _ if self.integer || self.filter == Filter::Point => {
-                self.nearest(places, &along, reads, read)
+            (Channel::F32, 1) if !borders && !points => {
+                self.means(places, &along, reads, word, f32::from_bits)
             }
-            (Channel::F32, 1) => {
-                let of = |at| [float(bytes, at), 0.0, 0.0, 1.0];
-                self.means(places, &along, reads, of)
+            (Channel::F32, 4) if !borders && !points => {
+                let of = |at| [0, 4, 8, 12].map(|i| self::word(bytes, at + i));
+                self.means(places, &along, reads, of, f32::from_bits)
             }
-            (Channel::F32, 4) => {
-                let of = |at| [0, 4, 8, 12].map(|i| float(bytes, at + i));
-                self.means(places, &along, reads, of)
+            (Channel::U8 | Channel::Unorm8, 1) if !borders && !points => {
+                self.means(places, &along, reads, |at| [bytes[at].into()], fraction)
             }
-            (Channel::U8 | Channel::Unorm8, 1) => {
-                let of = |at: usize| [f32::from(bytes[at]) / 255.0, 0.0, 0.0, 1.0];
-                self.means(places, &along, reads, of)
+            (Channel::U8 | Channel::Unorm8, 4) if !borders && !points => {
+                let of = |at: usize| self::word(bytes, at).to_le_bytes().map(u32::from);
+                self.means(places, &along, reads, of, fraction)
             }
-            (Channel::U8 | Channel::Unorm8, 4) => {
-                let of = |at: usize| {
-                    let texel = &bytes[at..at + 4];
-                    [0, 1, 2, 3].map(|i| f32::from(texel[i]) / 255.0)
-                };
-                self.means(places, &along, reads, of)
+            (Channel::F32, 1) if !borders => {
+                let of = |at| [self::word(bytes, at), 0, 0, 1f32.to_bits()];
+                self.nearest(places, &along, reads, of)
             }
-            _ => self.means(places, &along, reads, |at| match read(at) {
-                Texel::Float(values) => values,
-                Texel::Int(_) => [0.0; 4],
-            }),
+            (Channel::U32 | Channel::S32, 1) if !borders => {
+                self.nearest(places, &along, reads, |at| [self::word(bytes, at), 0, 0, 1])
+            }
+            _ => {
+                let of = |at: usize| format.read(&bytes[at..], self.sampler.integers, false);
+                match points {
+                    true => self.nearest(places, &along, reads, |at| of(at).bits()),
+                    false => self.any_means(places, &along, reads, of),
+                }
+            }
         }
     }
 
@@ -260,8 +261,8 @@ impl Plane {
                 // An element outside is next to one inside.
                 let size = self.sizes[i] as i32;
                 for index in along.index.iter_mut().flatten() {
-                    *index += if *index < 0 { size } else { 0 };
-                    *index -= if *index >= size { size } else { 0 };
+                    *index = index.wrapping_add(if *index < 0 { size } else { 0 });
+                    *index = index.wrapping_sub(if *index >= size { size } else { 0 });
                 }
             }
             AddressMode::Mirror => {
@@ -301,7 +302,7 @@ impl Plane {
             let weight = ((from - index) * f64::from(ONE) + 0.5).floor();
             let low = integer(index);
             along.index[0][lane] = low;
-            along.index[1][lane] = low + 1;
+            along.index[1][lane] = low.wrapping_add(1);
             along.second[lane] = integer(weight).cast_unsigned();
         }
     }
@@ -321,53 +322,103 @@ impl Plane {
         places: &Places,
         along: &[Along; 3],
         mut reads: Option<&mut Reads>,
-        texel: impl Fn(usize) -> Texel,
+        texel: impl Fn(usize) -> [u32; 4],
     ) -> [[u32; LANES]; 4] {
         let mut out = [[0; LANES]; 4];
         for lane in lanes(places.on) {
             let index = [0, 1, 2].map(|i| along[i].index[0][lane]);
-            let found = match self.offset(index, self.layer(places, lane)) {
+            let bits = match self.offset(index, self.layer(places, lane)) {
                 Some(at) => {
                     self.record(&mut reads, lane, at);
                     texel(at)
                 }
-                None => self.border,
+                None => self.border.bits(),
             };
-            let bits = found.bits();
             (0..4).for_each(|c| out[c][lane] = bits[c]);
         }
         out
     }
 
-    /// Returns weighted means.
+    /// Returns weighted means of elements of so many components, where no element is outside: of
+    /// all lanes, element by element. `raw` reads components, and `value` is what they mean.
     #[inline(always)]
-    fn means(
+    fn means<const C: usize>(
         &self,
         places: &Places,
         along: &[Along; 3],
         mut reads: Option<&mut Reads>,
-        texel: impl Fn(usize) -> [f32; 4],
+        raw: impl Fn(usize) -> [u32; C],
+        value: impl Fn(u32) -> f32,
     ) -> [[u32; LANES]; 4] {
-        let border = match self.border {
-            Texel::Float(values) => values,
-            Texel::Int(_) => [0.0; 4],
-        };
+        let (mut sums, mut layer) = ([[0.0; LANES]; C], [0; LANES]);
+        (0..LANES).for_each(|lane| layer[lane] = self.layer(places, lane));
+        let taps = |i: usize| if along[i].filtered { 0..2 } else { 0..1 };
+        let rows = taps(2).flat_map(|z| taps(1).map(move |y| (z, y)));
+        for (z, y, x) in rows.flat_map(|(z, y)| taps(0).map(move |x| (z, y, x))) {
+            let (mut at, mut weights) = ([0; LANES], [0.0; LANES]);
+            for lane in 0..LANES {
+                let tap = |i: usize, which: usize| {
+                    let (index, second) = (along[i].index[which][lane], along[i].second[lane]);
+                    let weight = if which == 1 { second } else { ONE - second };
+                    let weight = if along[i].filtered { weight } else { ONE };
+                    (u64::from(index.cast_unsigned()).wrapping_mul(self.steps[i] as u64), weight)
+                };
+                let [(x, first), (y, second), (z, third)] = [tap(0, x), tap(1, y), tap(2, z)];
+                at[lane] =
+                    x.wrapping_add(y).wrapping_add(z).wrapping_add(layer[lane] as u64) as usize;
+                // All products of weights are exact.
+                weights[lane] =
+                    f64::from(first) * f64::from(second) * f64::from(third) / f64::from(1 << 24);
+            }
+            for lane in lanes(places.on) {
+                if weights[lane] > 0.0 {
+                    self.record(&mut reads, lane, at[lane]);
+                }
+            }
+            let mut words = [[0; LANES]; C];
+            for lane in 0..LANES {
+                let found = raw(at[lane]);
+                (0..C).for_each(|c| words[c][lane] = found[c]);
+            }
+            for (sums, words) in sums.iter_mut().zip(&words) {
+                for lane in 0..LANES {
+                    let (weight, value) = (weights[lane], f64::from(value(words[lane])));
+                    sums[lane] += if weight > 0.0 { value * weight } else { 0.0 };
+                }
+            }
+        }
+        let mut out = [[0; LANES], [0; LANES], [0; LANES], [1f32.to_bits(); LANES]];
+        for (out, sums) in out.iter_mut().zip(&sums) {
+            (0..LANES).for_each(|lane| out[lane] = rounded(sums[lane]).to_bits());
+        }
+        out
+    }
+
+    /// The same of any elements, lane by lane.
+    #[inline(always)]
+    fn any_means(
+        &self,
+        places: &Places,
+        along: &[Along; 3],
+        mut reads: Option<&mut Reads>,
+        texel: impl Fn(usize) -> Texel,
+    ) -> [[u32; LANES]; 4] {
         let mut out = [[0; LANES]; 4];
         for lane in lanes(places.on) {
             let (layer, mut sum) = (self.layer(places, lane), [0.0; 4]);
             for (z, third) in along[2].taps(lane).into_iter().filter(|tap| tap.1 > 0) {
                 for (y, second) in along[1].taps(lane).into_iter().filter(|tap| tap.1 > 0) {
                     for (x, first) in along[0].taps(lane).into_iter().filter(|tap| tap.1 > 0) {
-                        let values = match self.offset([x, y, z], layer) {
+                        let found = match self.offset([x, y, z], layer) {
                             Some(at) => {
                                 self.record(&mut reads, lane, at);
                                 texel(at)
                             }
-                            None => border,
+                            None => self.border,
                         };
-                        // All products of weights are exact.
-                        let weight = u64::from(first) * u64::from(second) * u64::from(third);
-                        let weight = weight as f64 / f64::from(1 << 24);
+                        let Texel::Float(values) = found else { continue };
+                        let weight = f64::from(first) * f64::from(second) * f64::from(third);
+                        let weight = weight / f64::from(1 << 24);
                         for (sum, value) in sum.iter_mut().zip(values) {
                             *sum += f64::from(value) * weight;
                         }
@@ -391,9 +442,8 @@ impl Plane {
 }
 
 #[inline(always)]
-fn float(bytes: &[u8], at: usize) -> f32 {
-    let word = &bytes[at..at + 4];
-    f32::from_le_bytes([word[0], word[1], word[2], word[3]])
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word))
 }
 
 /// Returns an integral number as an integer.

@@ -355,13 +355,11 @@ fn warps_have_the_values_of_their_lanes() {
                     Request::At { layer, at, lod: 0.0, derivatives: None, offsets }
                 }
             };
-            let is_on = places.on >> lane & 1 != 0;
-            let expected = match is_on {
-                true => sample(&resource, &sampler, &request, read).unwrap().bits(),
-                false => [0; 4],
-            };
-            let found = [0, 1, 2, 3].map(|c| rows[c][lane]);
-            assert_eq!(found, expected, "{resource:?} {sampler:?} {request:?}");
+            if places.on >> lane & 1 != 0 {
+                let expected = sample(&resource, &sampler, &request, read).unwrap().bits();
+                let found = [0, 1, 2, 3].map(|c| rows[c][lane]);
+                assert_eq!(found, expected, "{resource:?} {sampler:?} {request:?}");
+            }
             let count = usize::from(reads.count[lane]);
             let read: Vec<_> = (0..count).map(|i| (reads.at[i][lane], format.bytes())).collect();
             assert_eq!(read, pieces, "{resource:?} {sampler:?} {request:?}");
