@@ -251,7 +251,7 @@ impl Machine<'_> {
         pc: u64,
         effects: &[(usize, TextureEffect)],
     ) {
-        for (size, pieces) in vm::texture_accesses(effects.iter().map(|(lane, it)| (*lane, it))) {
+        for (size, pieces) in vm::texture_accesses(effects) {
             let (mut on, mut at) = (0, [0; LANES]);
             for (lane, piece) in pieces {
                 (on, at[lane]) = (on | 1 << lane, piece.at);

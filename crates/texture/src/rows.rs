@@ -296,8 +296,8 @@ impl Plane {
     #[inline(always)]
     fn elements_at(&self, place: &[f64; LANES], along: &mut Along, reduced: impl Fn(f64) -> f64) {
         let back = if along.filtered { 0.5 } else { 0.0 };
-        for lane in 0..LANES {
-            let from = reduced(place[lane]) - back;
+        for (lane, &at) in place.iter().enumerate() {
+            let from = reduced(at) - back;
             let index = from.floor();
             let weight = ((from - index) * f64::from(ONE) + 0.5).floor();
             let low = integer(index);

@@ -666,7 +666,7 @@ fn observe<const N: usize, O: Observer<N>>(
     effects: &Effects,
     observer: &mut O,
 ) {
-    for (size, same) in texture_accesses(effects.iter().map(|(lane, made)| (*lane, made))) {
+    for (size, same) in texture_accesses(effects) {
         let places = same.iter().map(|&(lane, piece)| (lane as u16, piece.at)).collect();
         let words = same.iter().flat_map(|(_, piece)| {
             let whole = piece.bytes.as_chunks::<8>().0;
@@ -683,13 +683,12 @@ type SameAccesses<'e> = (usize, SmallVec<[(usize, &'e TexturePiece); 32]>);
 
 /// Returns the accesses of lanes as observers see them: the first pieces of all lanes, then the
 /// second, and so on; handles may differ by lane, and so may sizes, in increasing order.
-pub fn texture_accesses<'e>(
-    effects: impl Iterator<Item = (usize, &'e TextureEffect)> + Clone,
-) -> Vec<SameAccesses<'e>> {
-    let most = effects.clone().map(|(_, effect)| effect.pieces.len()).max().unwrap_or(0);
+#[must_use]
+pub fn texture_accesses(effects: &[(usize, TextureEffect)]) -> Vec<SameAccesses<'_>> {
+    let most = effects.iter().map(|(_, effect)| effect.pieces.len()).max().unwrap_or(0);
     let mut all = Vec::new();
     for i in 0..most {
-        let pieces = effects.clone().filter_map(|(lane, e)| e.pieces.get(i).map(|p| (lane, p)));
+        let pieces = effects.iter().filter_map(|(lane, e)| e.pieces.get(i).map(|p| (*lane, p)));
         let mut sizes: SmallVec<[usize; 2]> =
             pieces.clone().map(|(_, piece)| piece.bytes().len()).collect();
         sizes.sort_unstable();
