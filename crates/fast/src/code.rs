@@ -193,6 +193,15 @@ pub enum Kind {
         /// Bits of the register that it goes to.
         bits: u32,
     },
+    /// A clock: the issues of the CTA before this one.
+    Clock {
+        /// Whether it is the high half.
+        high: bool,
+        /// Where it goes.
+        dst: Dst,
+        /// Bits of the register that it goes to.
+        bits: u32,
+    },
     /// A load.
     Load(Box<Memory>),
     /// A store.
@@ -788,6 +797,30 @@ fn in_flight_registers(function: &ir::Function) -> impl Iterator<Item = u32> {
 }
 
 impl Code {
+    /// Returns how many issues a tier counts from a step of a block on, counted from its beginning:
+    /// to the next step after which the warp may wait, which it returns, too, or to the block's
+    /// end.
+    #[must_use]
+    pub fn issues_from(&self, number: u32, first: usize) -> (usize, Option<usize>) {
+        let block = &self.blocks[number as usize];
+        let steps = &self.steps[block.steps.clone()];
+        let wait = steps[first..].iter().position(Step::may_wait).map(|at| first + at + 1);
+        let issues = match wait {
+            Some(end) => end - first,
+            None => steps.len() - first + usize::from(block.end_issues),
+        };
+        (if block.is_free { 0 } else { issues }, wait)
+    }
+
+    /// Returns how many issues have been counted that a step, counted from the beginning of its
+    /// block, stands before: itself and those behind it.
+    #[must_use]
+    pub fn issues_ahead(&self, number: u32, index: usize) -> usize {
+        let steps = &self.steps[self.blocks[number as usize].steps.clone()];
+        let first = steps[..index].iter().rposition(Step::may_wait).map_or(0, |at| at + 1);
+        self.issues_from(number, first).0 - (index - first)
+    }
+
     /// Returns the block of each step.
     #[must_use]
     pub fn block_of_steps(&self) -> Vec<u32> {

@@ -154,7 +154,7 @@ impl<'c> Context<'c> {
             Sreg::LaneMaskGt => (!((own - 1) | own)).into(),
             Sreg::EnvReg1 => self.workspace >> 32,
             Sreg::EnvReg2 => self.workspace & u64::from(u32::MAX),
-            // Clocks are not decoded; `%gridid` is 0.
+            // Clocks are steps of their own; `%gridid` is 0.
             _ => self.shared.sreg(reg).unwrap_or(0),
         }
     }

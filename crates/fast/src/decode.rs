@@ -14,7 +14,7 @@ use flow::kernel::graph_of;
 use ir::mods::{Barrier, Bulk, Order, Scope, Space};
 use ir::module::TermKind;
 use ir::op::Class;
-use ir::{Function, Inst, Op, Operand, Reg, Symbol, Ty};
+use ir::{Function, Inst, Op, Operand, Reg, Sreg, Symbol, Ty};
 use simt::Pc;
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -131,7 +131,6 @@ fn supported(function: &Function) -> Result<(), Declined> {
             }
             match inst.op {
                 Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
-                Op::Sreg if clock(inst) => return refuse("it reads a clock"),
                 Op::Bar if counts_threads(inst) && reduces(inst) => {
                     return refuse("it has reductions at barriers of some threads");
                 }
@@ -157,12 +156,6 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),
     }
-}
-
-fn clock(inst: &Inst) -> bool {
-    use ir::Sreg;
-    matches!(inst.operands.first(), Some(Operand::Sreg(reg))
-        if reg.observes_schedule() && *reg != Sreg::SmId)
 }
 
 /// Returns whether a barrier waits for a number of threads that it names.
@@ -361,8 +354,14 @@ impl Decoder<'_> {
         let Some(Operand::Sreg(reg)) = inst.operands.first() else {
             return Err(Declined::Kernel("a special register is missing"));
         };
-        let bits = self.reg_bits(inst.results[0]);
-        Ok(Kind::Sreg { reg: *reg, dst: self.result(b, i, inst, 0), bits })
+        let (dst, bits) = (self.result(b, i, inst, 0), self.reg_bits(inst.results[0]));
+        Ok(match reg {
+            Sreg::Clock | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GlobalTimerLo => {
+                Kind::Clock { high: false, dst, bits }
+            }
+            Sreg::ClockHi | Sreg::GlobalTimerHi => Kind::Clock { high: true, dst, bits },
+            reg => Kind::Sreg { reg: *reg, dst, bits },
+        })
     }
 
     /// Returns whether registers are as wide as the instruction's types. Only loads, stores and

@@ -32,6 +32,7 @@ pub(crate) fn may_decline(kind: &Kind, follows_widening: bool, param_bytes: usiz
         | Kind::Scalar { .. }
         | Kind::Generic(_)
         | Kind::Sreg { .. }
+        | Kind::Clock { .. }
         | Kind::Nothing
         | Kind::Fence => false,
         Kind::Widen { .. } => !follows_widening,

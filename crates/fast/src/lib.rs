@@ -9,7 +9,7 @@
 //! races included.
 //!
 //! **When in doubt, the exact engine.** A launch that this engine cannot run (indirect calls,
-//! output, clocks, ...) is [`Declined`] before it begins. A launch that would fault or hang, or
+//! output, ...) is [`Declined`] before it begins. A launch that would fault or hang, or
 //! that breaks an assumption of the analysis, is declined while it runs. Memory is then restored to
 //! its state before the launch, or after the last committed CTA (`commit`), and the caller has the
 //! exact engine run the rest of the launch and report its end. Faults are therefore reported in one

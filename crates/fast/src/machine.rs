@@ -433,8 +433,10 @@ impl<'m> Machine<'m> {
         let alive = self.ctas.iter().filter(|cta| cta.alive);
         slice.turn_to(code, alive.flat_map(|cta| &cta.warps));
         let mut state = 0xcbf2_9ce4_8422_2325u64;
+        let clock = if slice.reads_clock() { self.quiet } else { 0 };
         let mut add =
             |word: u64| state = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        add(clock);
         for cta in self.ctas.iter().filter(|c| c.alive) {
             add(cta.index);
             for warp in &cta.warps {
@@ -545,6 +547,19 @@ impl<'m> Machine<'m> {
             detail.count(self.context.code, top.block, (first, issues), &one, top.depth);
         }
         Ok(())
+    }
+
+    /// Returns the issues of the CTA that have been counted.
+    pub(crate) fn issues(&self) -> u64 {
+        self.ctas[self.slot].issues
+    }
+
+    /// Returns the issues of the CTA before one of the running warp's block.
+    pub(crate) fn clock(&self, warp: &Warp, pc: u64) -> u64 {
+        let blocks = &self.context.code.blocks;
+        let first = warp.stack.top().map_or(0, |top| blocks[top.block as usize].first);
+        let since = pc.wrapping_sub(first).wrapping_sub(warp.resume as u64);
+        self.ctas[self.slot].issues.wrapping_add(since)
     }
 
     /// Adds issues to the CTA's count, and declines the launch if they exceed the limit.

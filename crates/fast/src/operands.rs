@@ -52,7 +52,11 @@ impl Step {
             Kind::Barrier { id, pred, .. } => {
                 [Some(*id), *pred].into_iter().flatten().for_each(&mut *to);
             }
-            Kind::Sreg { .. } | Kind::Nothing | Kind::Fence | Kind::Leave(_) => {}
+            Kind::Sreg { .. }
+            | Kind::Clock { .. }
+            | Kind::Nothing
+            | Kind::Fence
+            | Kind::Leave(_) => {}
         }
     }
 
@@ -72,7 +76,9 @@ impl Step {
             Kind::Collective(collective) => collective.dst.iter().for_each(|&d| to(d)),
             Kind::Asynchronous(op) => op.dst.iter().for_each(|&d| to(d)),
             Kind::Texture(op) => op.dst.iter().for_each(|&d| to(d)),
-            Kind::Sreg { dst, .. } | Kind::Barrier { dst, .. } => to(*dst),
+            Kind::Sreg { dst, .. } | Kind::Clock { dst, .. } | Kind::Barrier { dst, .. } => {
+                to(*dst);
+            }
             Kind::Store(_) | Kind::Nothing | Kind::Fence => {}
             _ => return false,
         }

@@ -24,6 +24,8 @@ struct Registers {
     wide: Vec<bool>,
     preds: Vec<bool>,
     scalars: Vec<bool>,
+    /// Whether a clock is among what relevant ones are computed from.
+    clock: bool,
 }
 
 impl Registers {
@@ -74,6 +76,7 @@ impl Registers {
             | Kind::Scalar { .. }
             | Kind::Generic(_)
             | Kind::Sreg { .. }
+            | Kind::Clock { .. }
             | Kind::Nothing
             | Kind::Fence
             | Kind::Leave(_) => {}
@@ -111,6 +114,7 @@ impl Registers {
                 step.results(&mut |dst| relevant |= self.has(dst));
             }
         }
+        self.clock |= relevant && matches!(step.kind, Kind::Clock { .. });
         relevant && self.add_operands(step)
     }
 
@@ -216,6 +220,7 @@ impl Slice {
             wide: vec![false; code.wide as usize],
             preds: vec![false; code.preds as usize],
             scalars: vec![false; code.scalars as usize],
+            clock: false,
         };
         let inside = code.blocks.iter().zip(&self.loops);
         let inside = inside.filter(|(_, of)| stand.get(**of as usize) == Some(&true));
@@ -225,6 +230,11 @@ impl Slice {
         steps().for_each(|step| registers.add_roots(step));
         while steps().fold(false, |new, step| registers.add_sources(step) | new) {}
         registers
+    }
+
+    /// Returns whether a clock decides what happens: no state repeats then.
+    pub(crate) fn reads_clock(&self) -> bool {
+        self.known.as_ref().is_some_and(|known| known.1.clock)
     }
 
     /// Tells of the relevant registers of a warp.

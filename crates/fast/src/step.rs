@@ -249,6 +249,10 @@ impl Machine<'_> {
                     |warp_memory| warp_memory.atomic(warp, op, on),
                 )?;
             }
+            Kind::Clock { high, dst, bits } => {
+                let clock = self.clock(warp, pc) >> if *high { 32 } else { 0 };
+                warp.put_all(*dst, clock & u64::MAX >> (64 - (*bits).clamp(1, 64)), on);
+            }
             Kind::Sreg { reg, dst, bits } => self.sreg(warp, *reg, *dst, *bits, on),
             Kind::Collective(op) => self.collective(warp, op, on)?,
             Kind::Matrix(op) => self.matrix(warp, op, pc, on)?,

@@ -156,6 +156,12 @@ impl Visit<'_, '_> {
         }
     }
 
+    /// Returns the issues of the CTA that have been counted.
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        self.machine.issues()
+    }
+
     /// Sets the exited lanes of the held warp.
     pub fn set_exited(&mut self, exited: u32) {
         self.warp.exited = exited;

@@ -108,17 +108,17 @@ sregs! {
     LaneMaskGe "lanemask_ge"
     /// Bits of lanes above its own.
     LaneMaskGt "lanemask_gt"
-    /// Issues of the launch so far, low 32 bits. Depends on the schedule.
+    /// Issues of the block so far, low 32 bits. Depends on the schedule.
     Clock "clock"
-    /// Issues of the launch so far, high 32 bits. Depends on the schedule.
+    /// Issues of the block so far, high 32 bits. Depends on the schedule.
     ClockHi "clock_hi"
-    /// Issues of the launch so far. Depends on the schedule.
+    /// Issues of the block so far. Depends on the schedule.
     Clock64 "clock64"
-    /// Nanoseconds: one an issue. Depends on the schedule.
+    /// Nanoseconds: one an issue of the block. Depends on the schedule.
     GlobalTimer "globaltimer"
-    /// Nanoseconds, low half. Depends on the schedule.
+    /// The same, low half. Depends on the schedule.
     GlobalTimerLo "globaltimer_lo"
-    /// Nanoseconds, high half. Depends on the schedule.
+    /// The same, high half. Depends on the schedule.
     GlobalTimerHi "globaltimer_hi"
     /// Bytes of dynamic shared memory.
     DynamicSmemSize "dynamic_smem_size"

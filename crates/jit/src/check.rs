@@ -95,7 +95,7 @@ impl Check<'_> {
                         && copy.bytes.is_none_or(|s| self.src(s))
                         && matches!(copy.size, 4 | 8 | 16)
                 }
-                Kind::Sreg { dst, .. } => self.dst(*dst),
+                Kind::Sreg { dst, .. } | Kind::Clock { dst, .. } => self.dst(*dst),
                 Kind::Rare { dst, src, .. } => self.dst(Dst::Narrow(*dst)) && all(src),
                 Kind::Generic(generic) => {
                     all(&generic.src) && generic.dst.iter().all(|&d| self.dst(d))

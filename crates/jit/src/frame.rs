@@ -67,6 +67,8 @@ pub(crate) struct Frame {
     pub(crate) layout_cells: *mut LayoutCell,
     /// Counts since the last flush.
     pub(crate) tally: Tally,
+    /// Issues of the CTA that have been counted, in kernels that read clocks.
+    pub(crate) clock: u64,
     /// Issues in the tally when the running warp's turn began.
     pub(crate) started: u64,
     /// Counts of operations on stacks.
@@ -176,7 +178,7 @@ offsets! {
     BACK_EDGE_TAKEN back_edge_taken; LAYOUT_CELLS layout_cells; FIND find;
     BLOCK_COUNTERS block_counters; MORE_BLOCK_COUNTERS more_block_counters; COUNTERS counters;
     NOTE note; LANE_ROOM lane_room; LOG log; LOG_END log_end; EXEMPT exempt; JUDGE judge;
-    COMPLETED completed;
+    COMPLETED completed; CLOCK clock;
 }
 
 macro_rules! notes {

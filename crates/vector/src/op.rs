@@ -587,6 +587,8 @@ pub enum Op {
     /// Counts an execution of a block by its lanes' population. In launches in detail, further
     /// arguments are split levels, of which the lanes are in the sum.
     Count(BlockCounts),
+    /// The issues of the CTA that have been counted, less a number.
+    Clock(u32),
     /// Counts the difference of two populations as lanes that the guard of a step turned off.
     CountOff(u32),
     /// In launches in detail, counts the difference of two populations as lanes of an end of a
@@ -667,7 +669,7 @@ impl Op {
             (Self::Reduce(op), [Row32], [Scalar]) => op.operands() == 2,
             (Self::Match, [Mask, Row32], [Row32]) => true,
             (Self::Match, [Mask, Row32, Row32], [Row32]) => true,
-            (Self::Live, [], [Scalar]) => true,
+            (Self::Live | Self::Clock(_), [], [Scalar]) => true,
             (Self::LowestBit, [Scalar], [Scalar]) => true,
             (Self::Test(_) | Self::Unordered, [a @ (Row32 | Row64), b], [Mask]) => a == b,
             (Self::Select, [Mask, a @ (Row32 | Row64), b], [result]) => a == b && a == result,

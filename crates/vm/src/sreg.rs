@@ -26,7 +26,8 @@ pub(crate) fn execute<const N: usize>(
 /// A special register of a thread.
 fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg) -> u64 {
     let info = &state.info;
-    let id = state.resident[slot].as_deref().map_or([0; 3], |cta| cta.id);
+    let (id, issues) =
+        state.resident[slot].as_deref().map_or(([0; 3], 0), |cta| (cta.id, cta.issues));
     let tid = unrank(thread as u64, info.block);
     let lane = thread as u32 % info.warp;
     // Programs launched with warps of more than 32 lanes do not read lane masks.
@@ -55,8 +56,8 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
         Sreg::LaneMaskLe => (own.wrapping_sub(1) | own).into(),
         Sreg::LaneMaskGe => (!own.wrapping_sub(1)).into(),
         Sreg::LaneMaskGt => (!(own.wrapping_sub(1) | own)).into(),
-        Sreg::Clock | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GlobalTimerLo => state.clock,
-        Sreg::ClockHi | Sreg::GlobalTimerHi => state.clock >> 32,
+        Sreg::Clock | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GlobalTimerLo => issues,
+        Sreg::ClockHi | Sreg::GlobalTimerHi => issues >> 32,
         Sreg::DynamicSmemSize
         | Sreg::DynamicSmemBase
         | Sreg::TotalSmemSize

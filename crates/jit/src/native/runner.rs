@@ -115,6 +115,10 @@ impl<'c> CompiledWorker<'c> {
             log.begin(frame, visit.slot(), visit.cta());
         }
         frame.started = 0;
+        // With counts that are kept, the clock has gone on from the last visit to the CTA.
+        if self.kept_visits == 0 {
+            frame.clock = visit.issues();
+        }
         frame.warps = contexts.warps.as_mut_ptr();
         frame.warps_end = frame.warps.wrapping_add(contexts.warps.len());
         frame.warp = frame.warps.wrapping_sub(1);
@@ -273,6 +277,7 @@ fn frame(code: &Code) -> Frame {
         regions: ptr::null_mut(),
         layout_cells: ptr::null_mut(),
         tally: Tally::default(),
+        clock: 0,
         started: 0,
         splits: StackCharges::default(),
         counters: Counters::NONE,

@@ -65,9 +65,22 @@ impl Selector<'_> {
             }
         };
         self.f.effect(Op::Add_rm64_r64, (cell, population));
+        if self.reads_clock && counts.issues > 0 {
+            let times = self.f.alu(Op::Shr_rm64_imm8, View::R64, population, (32,));
+            let each = self.f.constant(counts.issues.into());
+            let issues = self.f.alu(Op::Imul_r64_rm64, View::R64, times, (each,));
+            self.f.effect(Op::Add_rm64_r64, (Mem::frame(Frame::CLOCK), issues));
+        }
         if self.detailed && counts.issues > 0 {
             self.count_issues(counts, population, &args[1..]);
         }
+    }
+
+    /// The issues of the CTA, less those that have been counted in advance.
+    pub(super) fn clock(&mut self, ahead: u32, result: Option<Value>) {
+        let counted = self.f.def(Op::Mov_r64_rm64, View::R64, (Mem::frame(Frame::CLOCK),));
+        let clock = self.f.alu(Op::Sub_rm64_imm32, View::R64, counted, (ahead as i32,));
+        self.put_scalar(result, clock);
     }
 
     /// Counts an execution by its number of active lanes, for launches in detail.

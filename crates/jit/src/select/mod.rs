@@ -33,7 +33,7 @@ use crate::screen_log::{ExemptSite, LogSite};
 use crate::vcode::{Block, Compiler, Function, Mem, Resume, VReg, View};
 use avx2::{Avx2, Waiting};
 use avx512::Avx512;
-use fast::code::Code;
+use fast::code::{Code, Kind};
 use fast::{Level, Order};
 use iced_x86::Code as Op;
 use ir::mods::Space;
@@ -151,6 +151,8 @@ struct Selector<'c> {
     features: Features,
     /// Whether launches run in detail.
     detailed: bool,
+    /// Whether the kernel reads clocks.
+    reads_clock: bool,
     outside: Outside,
     places: Vec<Option<Place>>,
     /// Number of uses of each value.
@@ -234,6 +236,7 @@ pub(crate) fn select(
         source,
         features,
         detailed,
+        reads_clock: code.steps.iter().any(|step| matches!(step.kind, Kind::Clock { .. })),
         outside,
         places: vec![None; source.value_count()],
         uses: vec![0; source.value_count()],
@@ -537,6 +540,7 @@ impl Selector<'_> {
             V::MaskConst(bits) => self.put(result, Place::Const((*bits).into())),
             V::Splat => self.splat(args[0], result),
             V::Sreg(sreg) => self.sreg(*sreg, result),
+            V::Clock(ahead) => self.clock(*ahead, result),
             V::First => self.first(args[0], result),
             V::LaneConst(lanes) => self.level(|l| l.lane_const(lanes, result)),
             V::Permute => self.level(|l| l.permute(args, result)),

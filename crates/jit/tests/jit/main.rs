@@ -10,6 +10,7 @@ mod asynchronous;
 mod atomics;
 mod baseline;
 mod checks;
+mod clock;
 mod commits;
 mod control;
 mod copies;

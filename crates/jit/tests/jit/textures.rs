@@ -2,7 +2,7 @@
 //! all lanes and some, by one handle and several, at coordinates inside, outside and without sense.
 
 use crate::harness::common::launches::{launch, number};
-use crate::harness::{Count, compare};
+use crate::harness::{Count, compare_tiers};
 use ir::FuncId;
 use ir::mods::Geometry;
 use ir::testing::Rng;
@@ -110,10 +110,10 @@ fn coordinate(rng: &mut Rng, text: &mut String, to: &str, whole: bool) {
         &[(0x3e80_0000, 0xc000_0000), (0x3d80_0000, 0xbf80_0000), (0x3f00_0000, 0x3f00_0000u32)],
     );
     let _ = write!(text, "  %y = and.b32 %x, 63\n  %y = cvt.rn.f32.u32 %y\n");
-    let _ = write!(text, "  {to} = fma.rn.f32 %y, {scale:#x}, {bias:#x}\n");
+    let _ = writeln!(text, "  {to} = fma.rn.f32 %y, {scale:#x}, {bias:#x}");
     if rng.one_in(2) {
         let _ = write!(text, "  %y = shr.u32 %x, 6\n  %y = cvt.rn.f32.u32 %y\n");
-        let _ = write!(text, "  {to} = fma.rn.f32 %y, 0x33000000, {to}\n");
+        let _ = writeln!(text, "  {to} = fma.rn.f32 %y, 0x33000000, {to}");
     }
     if rng.one_in(4) {
         let _ = write!(text, "  %y = shr.u32 %x, 20\n  %q = setp.lt.u32 %y, 100\n");
@@ -139,7 +139,7 @@ fn handle(rng: &mut Rng, text: &mut String, geometry: Geometry, surface: bool) {
 }
 
 fn sampled(rng: &mut Rng, text: &mut String, guard: &str) {
-    let geometry = any(rng, &Geometry::ALL);
+    let geometry = any(rng, Geometry::ALL);
     handle(rng, text, geometry, false);
     let word = geometry.word();
     let dimensions = geometry.dimensions();
@@ -202,10 +202,10 @@ fn sampled(rng: &mut Rng, text: &mut String, guard: &str) {
 fn mix(text: &mut String, results: &[String], half: bool) {
     for result in results {
         if half {
-            let _ = write!(text, "  %y = cvt.u32.u16 {result}\n");
+            let _ = writeln!(text, "  %y = cvt.u32.u16 {result}");
         }
         let result = if half { "%y" } else { result };
-        let _ = write!(text, "  %a = mad.u32 %a, 31, {result}\n");
+        let _ = writeln!(text, "  %a = mad.u32 %a, 31, {result}");
     }
 }
 
@@ -227,7 +227,7 @@ fn accessed(rng: &mut Rng, text: &mut String, guard: &str, writes: bool) {
     coordinate(rng, text, "%c0", true);
     if !formatted {
         let unit = if writes && kind == 0 { 4 } else { bytes * count };
-        let _ = write!(text, "  %c0 = mul.u32 %c0, {unit}\n");
+        let _ = writeln!(text, "  %c0 = mul.u32 %c0, {unit}");
     }
     for i in 0..geometry.dimensions() {
         if i > 0 {
@@ -348,7 +348,7 @@ fn run(seed: u64, writes: bool, count: &mut Count) {
     let threads = 1024 * u64::from(launch.grid[0]);
     let out = launch.memory.allocate("out", threads * RESULTS as u64).expect("room");
     launch.params = [objects.0, out.0].into_iter().flat_map(u64::to_le_bytes).collect();
-    if let Err(what) = compare(&program, &launch, count) {
+    if let Err(what) = compare_tiers(&program, &launch, count) {
         panic!("{seed}: {what}\n{text}");
     }
 }

@@ -125,6 +125,7 @@ parts! { Op {
     BackEdge(standing) "backedge",
     Exit "exit",
     Count(counts) "count",
+    Clock(ahead) "clock",
     CountOff(step) "countoff",
     CountEndOff(steps) "countendoff",
     Bump(counter, by) "bump",

@@ -52,21 +52,15 @@ impl Translator<'_> {
     /// Counts the issues from a step of a block to the next one after which the warp may wait, or
     /// to the block's end.
     pub(super) fn count(&mut self, number: u32, first: usize, depths: &[Value]) {
-        use fast::code::Step;
         let block = &self.code.blocks[number as usize];
         let steps = &self.code.steps[block.steps.clone()];
-        let end = steps[first..].iter().position(Step::may_wait).map(|at| first + at + 1);
-        let issues = match end {
-            Some(end) => end - first,
-            None => steps.len() - first + usize::from(block.end_issues),
-        };
-        let access = |s: &&Step| s.guard.is_none() && counts_access(&s.kind);
-        let free = block.is_free;
+        let (issues, end) = self.code.issues_from(number, first);
+        let access = |s: &&fast::code::Step| s.guard.is_none() && counts_access(&s.kind);
         let counts = BlockCounts {
             block: number,
             first: first as u32,
-            issues: if free { 0 } else { issues as u32 },
-            head: first == 0 && block.is_head && !free && issues > 0,
+            issues: issues as u32,
+            head: first == 0 && block.is_head && issues > 0,
             memory: steps[first..end.unwrap_or(steps.len())].iter().filter(access).count() as u32,
             branches: u32::from(
                 end.is_none() && matches!(block.end, End::Branch(..) | End::Switch(..)),

@@ -127,6 +127,7 @@ impl Translator<'_> {
                 let value = self.one(Op::Sreg(sreg), &[], Type::Row32);
                 self.put(Home::Narrow(*dst), value, on);
             }
+            Kind::Clock { high, dst, bits } => self.clock(*high, (*dst, *bits), on),
             Kind::Load(memory) => self.load(memory, kind, on)?,
             Kind::Store(memory) => self.store(memory, kind, on)?,
             Kind::Atomic(atomic) => self.atomic(atomic, kind, on)?,
@@ -139,6 +140,32 @@ impl Translator<'_> {
             _ => self.interpret(kind, on)?,
         }
         Ok(())
+    }
+
+    /// Translates a clock.
+    fn clock(&mut self, high: bool, (dst, bits): (Dst, u32), on: On) {
+        let step = self.step as usize;
+        let mut blocks = self.code.blocks.iter();
+        let number = blocks.position(|block| block.steps.contains(&step)).unwrap_or(0);
+        let index = step - self.code.blocks[number].steps.start;
+        let ahead = self.code.issues_ahead(number as u32, index) as u32;
+        let mut value = self.one(Op::Clock(ahead), &[], Type::Scalar);
+        if high {
+            let by = self.constant(32, Type::Scalar);
+            value = self.native(Op64::ShrU, value, by);
+        }
+        if bits < 64 {
+            let mask = self.constant(u64::MAX >> (64 - bits.max(1)), Type::Scalar);
+            value = self.native(Op64::And, value, mask);
+        }
+        let home = match dst {
+            Dst::Scalar(i) => return self.write(Var::Home(Home::Scalar(i)), value),
+            Dst::Narrow(i) => Home::Narrow(i),
+            Dst::Wide(i) | Dst::Pair(i, _) => Home::Wide(i),
+            Dst::None | Dst::Pred(_) => return,
+        };
+        let row = self.one(Op::Splat, &[value], home.ty());
+        self.put(home, row, on);
     }
 
     /// Returns an operand of a recipe.
@@ -460,7 +487,7 @@ pub(super) fn has_form(kind: &Kind) -> bool {
         Kind::Scalar { .. } | Kind::Widen { .. } => true,
         Kind::Generic(generic) => recipe::has(generic),
         Kind::Collective(what) => collective::has_form(what),
-        Kind::Sreg { dst: Dst::Scalar(_), .. } => true,
+        Kind::Sreg { dst: Dst::Scalar(_), .. } | Kind::Clock { .. } => true,
         Kind::Barrier { .. } | Kind::Copy(_) => true,
         kind => is_speculative(kind),
     }

@@ -115,6 +115,20 @@ impl RunConfig {
     }
 }
 
+/// Compares a launch on the interpreter and on compiled code with the exact engine; returns the
+/// first difference.
+pub(crate) fn compare_tiers(
+    program: &Program,
+    launch: &Launch<1>,
+    count: &mut Count,
+) -> Result<(), String> {
+    let interpreted = [(false, 1), (true, 1), (true, 3)].map(|(detailed, threads)| {
+        let (compiled, level, assume) = (false, Level::Avx2, true);
+        RunConfig { compiled, level, assume, detailed, threads }
+    });
+    compare_in(interpreted.into_iter().chain(RunConfig::all()), program, launch, count)
+}
+
 /// Compares a launch on compiled code, at each level of the host, with the exact engine; returns
 /// the first difference.
 pub(crate) fn compare(
