@@ -1,5 +1,5 @@
-//! Accesses that are located together: at one row, or at sums of one row with constants, by lanes of
-//! which all are in those that the words have been located for.
+//! Accesses that are located together: at one row, or at sums of one row with constants, by lanes
+//! of which all are in those that the words have been located for.
 
 use crate::layout::kind;
 use crate::select::{Located, LocatedBy, Selector};
