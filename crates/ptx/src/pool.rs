@@ -2,7 +2,7 @@
 //!
 //! Always holds: an [`Id`] or [`Run`] is only made by [`Pool::push`] and [`Pool::push_all`] of the
 //! pool it is used with, so it is in range there. A pool
-//! shrinks only by [`Pool::truncate`].
+//! shrinks only by `Pool::truncate`.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -11,7 +11,7 @@
 //!
 //! A footprint is a superset of what the access reaches in any execution. Computations of registers
 //! with one definition count, and registers that each iteration of a loop increases by the same
-//! number ([`counters`]); other values that loops compute from one iteration to the next do not.
+//! number (`counters`); other values that loops compute from one iteration to the next do not.
 
 mod build;
 mod counters;
