@@ -439,6 +439,16 @@ impl Visit<'_, '_> {
         self.machine.issued = true;
     }
 
+    /// Begins another turn of each warp of the only resident CTA, in whose last turns memory has
+    /// changed or warps have been released.
+    #[inline]
+    pub fn go_on(&mut self) {
+        self.keep_counts(true);
+        self.release();
+        let turns = self.warps() as u32;
+        self.machine.turns = self.machine.turns.wrapping_add(turns);
+    }
+
     /// Copies the held warp's stack, lowest entry first, and returns its height; returns `None` if
     /// `to` is too short.
     #[inline]

@@ -41,6 +41,10 @@ pub(super) struct CompiledWorker<'c> {
     kept_visits: u32,
 }
 
+/// Most turns of each warp of the only resident CTA in one visit: whoever stops a launch waits for
+/// them.
+const MAX_PASSES: u32 = 16;
+
 /// Most visits whose counts are kept. The counters of lanes have 32 bits, and a visit adds some ten
 /// thousand at most.
 const MAX_KEPT_VISITS: u32 = 64;
@@ -114,17 +118,15 @@ impl<'c> CompiledWorker<'c> {
         if let Some(log) = &mut self.log {
             log.begin(frame, visit.slot(), visit.cta());
         }
-        frame.started = 0;
         // With counts that are kept, the clock has gone on from the last visit to the CTA.
         if self.kept_visits == 0 {
             frame.clock = visit.issues();
         }
         frame.warps = contexts.warps.as_mut_ptr();
         frame.warps_end = frame.warps.wrapping_add(contexts.warps.len());
-        frame.warp = frame.warps.wrapping_sub(1);
         frame.barrier_state = &raw mut contexts.barriers;
         frame.cta_sregs = contexts.cta_sregs.as_ptr();
-        frame.start = self.code.starts.first;
+        begin_turns(frame, self.code);
     }
 
     /// Runs a turn of each warp.
@@ -154,32 +156,46 @@ impl<'c> CompiledWorker<'c> {
             end,
             panic: None,
         };
-        let frame = &mut *self.frame;
-        frame.host = (&raw mut host).cast();
+        self.frame.host = (&raw mut host).cast();
         // SAFETY: the code at `enter` is a function of this type, made by `select::stubs`, in
         // executable memory that `code` owns.
         let enter: extern "sysv64" fn(*mut Frame) =
             unsafe { std::mem::transmute(code.enter as *const u8) };
-        enter(&raw mut *frame);
-        if let Some(panic) = host.panic.take() {
-            resume_unwind(panic);
-        }
-        std::mem::replace(&mut host.end, Ok(()))?;
-        judge_log(&mut host, frame);
-        if self.log.as_ref().is_some_and(|log| log.refused) {
-            return Err(fast::REFUSED);
-        }
-        if self.kept_visits < MAX_KEPT_VISITS && may_keep_counts(&host, &self.frame) {
+        for pass in 1.. {
+            enter(&raw mut *self.frame);
+            if let Some(panic) = host.panic.take() {
+                resume_unwind(panic);
+            }
+            std::mem::replace(&mut host.end, Ok(()))?;
+            judge_log(&mut host, &mut self.frame);
+            if self.log.as_ref().is_some_and(|log| log.refused) {
+                return Err(fast::REFUSED);
+            }
+            if self.kept_visits == MAX_KEPT_VISITS || !may_keep_counts(&host, &self.frame) {
+                break;
+            }
             self.kept_visits += 1;
             let progress = std::mem::take(&mut self.frame.tally.progress) != 0;
-            host.visit.set_back_edges_left(self.frame.back_edges_left.max(0) as u32);
-            host.visit.keep_counts(progress);
-            return Ok(());
+            if !progress || pass == MAX_PASSES || self.log.is_some() {
+                host.visit.set_back_edges_left(self.frame.back_edges_left.max(0) as u32);
+                host.visit.keep_counts(progress);
+                return Ok(());
+            }
+            // No other CTA has a turn in between.
+            host.visit.go_on();
+            begin_turns(&mut self.frame, code);
         }
         self.kept_visits = 0;
         add_block_counters(code, &mut self.frame);
         flush(&mut host, &mut self.frame)
     }
+}
+
+/// Has code begin with the first warp.
+fn begin_turns(frame: &mut Frame, code: &Code) {
+    frame.started = 0;
+    frame.warp = frame.warps.wrapping_sub(1);
+    frame.start = code.starts.first;
 }
 
 /// Returns whether the counts of a visit may be passed on later: nothing looks at them before, and
