@@ -63,7 +63,8 @@ pub(crate) fn compare(
                             let exact = counted;
                             return Err(format!("{level}: {fast:#?}\nexact: {exact:#?}"));
                         }
-                        if observer.accesses != *accesses {
+                        // CTAs that do not meet may run one after the other.
+                        if !observer.accesses.are_congruent(accesses) {
                             return Err(format!("{level}: its accesses differ"));
                         }
                     }
