@@ -79,6 +79,10 @@ impl Selector<'_> {
         if let Some(located) = self.located.get(key).filter(has) {
             return Some(*located);
         }
+        // There, one count stands for accesses by the same lanes alone.
+        if self.detailed {
+            return None;
+        }
         let found = self.located.iter().filter(|(other, located)| {
             LocatedBy { lanes: key.lanes, ..**other } == *key
                 && has(located)
