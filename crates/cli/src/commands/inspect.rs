@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
-use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use isa::{Diagnostic, Diagnostics, SourceFile, SourceMap, Span};
 use lab::run::{Job, JobParts, Settings};
 use lab::show;
 use machines::{Image, Isa, Program, ProgramSummary, SummaryParts};
@@ -44,35 +44,14 @@ fn isa_of(
     given.try_fold(isa, |isa, ((option, value), span)| reading(isa, option, Some((value, *span))))
 }
 
-/// Reads and loads a program; also returns all diagnostics.
-fn load(
-    isa: &'static Isa,
+/// Reads a program for a function, which also gets the source file if it is a text. Returns all
+/// diagnostics, too, and nothing else if there are errors.
+fn read_program<T>(
     path: &Path,
     span: Span,
     sources: &mut SourceMap,
-) -> (Option<Box<dyn Program>>, Diagnostics) {
-    let mut found = Diagnostics::new();
-    let bytes = match read_input(path, MAX_PROGRAM_BYTES, Some(span)) {
-        Ok(bytes) => bytes,
-        Err(finding) => {
-            found.push(finding);
-            return (None, found);
-        }
-    };
-    let file = sources.add(path.display().to_string(), std::str::from_utf8(&bytes).unwrap_or(""));
-    let program = machines::load(isa, Image { bytes: &bytes, file }, &[], &mut found);
-    if found.has_errors() { (None, found) } else { (program, found) }
-}
-
-/// Reads a program and says what can be told of it, without keeping it; also returns all
-/// diagnostics.
-fn look_over(
-    isa: &'static Isa,
-    path: &Path,
-    span: Span,
-    parts: SummaryParts,
-    sources: &mut SourceMap,
-) -> (Option<ProgramSummary>, Diagnostics) {
+    read: impl FnOnce(Image<'_>, Option<&SourceFile>, &mut Diagnostics) -> Option<T>,
+) -> (Option<T>, Diagnostics) {
     let mut found = Diagnostics::new();
     let bytes = match read_input(path, MAX_PROGRAM_BYTES, Some(span)) {
         Ok(bytes) => bytes,
@@ -90,8 +69,32 @@ fn look_over(
     let source = sources.get(file).filter(|_| bytes.is_none());
     let text = source.map_or(&[][..], |source| source.text().as_bytes());
     let image = Image { bytes: bytes.as_deref().unwrap_or(text), file };
-    let summary = machines::summary(isa, image, source, parts, &mut found);
-    if found.has_errors() { (None, found) } else { (summary, found) }
+    let result = read(image, source, &mut found);
+    if found.has_errors() { (None, found) } else { (result, found) }
+}
+
+/// Reads and loads a program; also returns all diagnostics.
+fn load(
+    isa: &'static Isa,
+    path: &Path,
+    span: Span,
+    sources: &mut SourceMap,
+) -> (Option<Box<dyn Program>>, Diagnostics) {
+    read_program(path, span, sources, |image, _, found| machines::load(isa, image, &[], found))
+}
+
+/// Reads a program and says what can be told of it, without keeping it; also returns all
+/// diagnostics.
+fn look_over(
+    isa: &'static Isa,
+    path: &Path,
+    span: Span,
+    parts: SummaryParts,
+    sources: &mut SourceMap,
+) -> (Option<ProgramSummary>, Diagnostics) {
+    read_program(path, span, sources, |image, source, found| {
+        machines::summary(isa, image, source, parts, found)
+    })
 }
 
 /// Prints all diagnostics of each file, and a line with the result.
