@@ -43,7 +43,7 @@ use screened::{ExemptGroup, ExemptLoads};
 use smallvec::SmallVec;
 pub(crate) use stubs::Shared;
 use turns::{Kept, Point};
-use vector::{BlockCounts, Condition, Sreg, Terminator, Type, Value};
+use vector::{BlockCounts, Condition, Scale, Sreg, Terminator, Type, Value};
 
 /// Code outside of functions that they go to.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +100,7 @@ struct LocatedBy {
     lanes: Value,
     base: Value,
     numbers: Value,
+    scale: Option<Scale>,
     space: Space,
     bytes: u8,
     /// The step, if no other one may access the words there.

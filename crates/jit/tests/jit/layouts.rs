@@ -191,6 +191,48 @@ fn layouts_come_again() {
     assert!(count.compared > 100 || count.steps == 0, "{count:?}");
 }
 
+/// Accesses to words of one size at one base and one row of numbers, which are counted in units of
+/// the word, with their signs or without, and in units of two words.
+#[test]
+fn numbers_in_other_units_are_located_apart() {
+    let mut count = Count::default();
+    for pattern in PATTERNS {
+        let text = format!(
+            ".version 8.8
+.target sm_100
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b) {{
+  .reg .b32 %r<4>, %t, %i, %n, %z;
+  .reg .pred %p;
+  .reg .b64 %a, %b, %one, %signed, %two, %to;
+  ld.param.u64 %a, [a];
+  ld.param.u64 %b, [b];
+  mov.u32 %t, %tid.x;
+  mov.u32 %i, 0;
+round:
+  {pattern}
+  mad.wide.u32 %one, %n, 4, %a;
+  mad.wide.s32 %signed, %n, 4, %a;
+  mad.wide.u32 %two, %n, 8, %a;
+  ld.global.u32 %r0, [%one];
+  ld.global.u32 %r1, [%signed];
+  ld.global.u32 %r2, [%two];
+  mad.lo.u32 %r0, %r0, 5, %r1;
+  mad.lo.u32 %r0, %r0, 5, %r2;
+  mad.wide.u32 %to, %t, 4, %b;
+  st.global.u32 [%to], %r0;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, 4;
+  @%p bra round;
+  ret;
+}}
+"
+        );
+        end_the_same(&text, &mut count);
+    }
+    assert!(count.compared > 100 || count.steps == 0, "{count:?}");
+}
+
 /// One lane's address is out of bounds or misaligned in a later round, with a layout or without.
 #[test]
 fn accesses_that_fail_are_found_in_each_lane() {

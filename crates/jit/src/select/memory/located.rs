@@ -32,6 +32,10 @@ impl Selector<'_> {
             lanes: args[0],
             base,
             numbers,
+            scale: match access.shape {
+                Shape::Indexed(scale) => Some(scale),
+                _ => None,
+            },
             space: access.space,
             bytes: access.bytes() as u8,
             step: (!is_load && !window).then_some(access.step.step),
