@@ -328,13 +328,11 @@ fn run_parallel(
     }
     let slower = || !threading.eager && threading.speeds.choose() == Choice::One;
     let one = asked.or_else(|| slower().then_some(Threads::One(SLOWER)));
-    // Launches in detail keep to the canonical schedule on one thread.
     let canonical = || {
-        plan.detailed
-            || !threading.eager
-                && (!context.code.has_barriers()
-                    || is_backed_off(&threading.canonical)
-                    || threading.orders.choose() == Choice::One)
+        !threading.eager
+            && (!context.code.has_barriers()
+                || is_backed_off(&threading.canonical)
+                || threading.orders.choose() == Choice::One)
     };
     if let Some(why) = one.filter(|_| canonical()) {
         return Attempt::Sequential(why);
