@@ -294,8 +294,16 @@ impl<'r> Operands<'r> {
         if self.sharing == Sharing::Nobody && place.space == "shared" {
             return self.slot(&place, generic, k, size);
         }
-        let (index, offset) = self.index(place.bytes / size, k, place.name == "%wide");
-        self.reach(&place, generic, k, index.map(|index| (index, size)), offset * size)
+        let unit = self.unit(&place, size);
+        let (index, offset) = self.index(place.bytes / unit, k, place.name == "%wide");
+        self.reach(&place, generic, k, index.map(|index| (index, unit)), offset * unit)
+    }
+
+    /// The bytes that an index counts: a word, or a structure that begins with it.
+    fn unit(&mut self, place: &Place, size: u64) -> u64 {
+        let own_words = place.name == "%wide" && self.sharing == Sharing::Block;
+        let unit = if self.rng.one_in(3) { size << (1 + self.rng.below(2)) } else { size };
+        if own_words || unit > place.bytes { size } else { unit }
     }
 
     /// An address in the thread's slot of shared memory.
@@ -360,6 +368,11 @@ impl<'r> Operands<'r> {
             return (None, self.rng.below(count as usize) as u64);
         }
         let (half, offset) = (count / 2 - 1, self.rng.below(count as usize / 2) as u64);
+        if half >= 7 && self.rng.one_in(4) {
+            // Other accesses have the same indices, perhaps in another unit.
+            self.lines.push(format!("and.b32 {t}, %i, 7;"));
+            return (Some(t), offset);
+        }
         let kind = self.rng.below(8);
         let from = match kind {
             0 => format!("%u{}", self.rng.below(6)),
