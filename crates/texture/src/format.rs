@@ -1,6 +1,7 @@
 //! Formats of elements, and what is read from them.
 
-use half::f16;
+use simt::arith::soft::convert;
+use simt::arith::{F16, F32, FpEnv, NanRule};
 
 /// How one channel of an element is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl Texel {
     #[must_use]
     pub fn halves(self) -> [u16; 4] {
         match self {
-            Self::Float(values) => values.map(|value| f16::from_f32(value).to_bits()),
+            Self::Float(values) => values.map(|value| half_of(value)),
             Self::Int(values) => values.map(|value| value as u16),
         }
     }
@@ -154,7 +155,7 @@ impl Format {
         let signed = bits.cast_signed() as f32;
         match self.channel {
             Channel::F32 | Channel::U32 | Channel::S32 => f32::from_bits(bits),
-            Channel::F16 => f16::from_bits(bits as u16).to_f32(),
+            Channel::F16 => float_of(bits as u16),
             Channel::U8 | Channel::Unorm8 => bits as f32 / 255.0,
             Channel::U16 | Channel::Unorm16 => bits as f32 / 65535.0,
             Channel::S8 | Channel::Snorm8 => (signed / 127.0).max(-1.0),
@@ -198,13 +199,32 @@ impl Format {
             Channel::U16 => bits.min(0xffff),
             Channel::S8 => signed.clamp(-128, 127).cast_unsigned(),
             Channel::S16 => signed.clamp(-32768, 32767).cast_unsigned(),
-            Channel::F16 => f16::from_f32(float).to_bits().into(),
+            Channel::F16 => half_of(float).into(),
             Channel::Unorm8 => unsigned(255.0),
             Channel::Unorm16 => unsigned(65535.0),
             Channel::Snorm8 => fraction(127.0).cast_unsigned(),
             Channel::Snorm16 => fraction(32767.0).cast_unsigned(),
         }
     }
+}
+
+/// The half-precision float nearest to a value, ties to even, with the leading bits of a NaN.
+fn half_of(value: f32) -> u16 {
+    let env = FpEnv { nan: NanRule::Propagate, ..FpEnv::PTX };
+    convert::<F32, F16>(value.to_bits().into(), env).0 as u16
+}
+
+/// The value of a half-precision float. Samples read many: the exponent is moved by a product, which
+/// is exact, for subnormal numbers, too.
+fn float_of(half: u16) -> f32 {
+    const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+    let magnitude = u32::from(half & 0x7fff) << 13;
+    let bits = match half & 0x7c00 == 0x7c00 {
+        // Infinities keep their fraction of 0; NaN becomes quiet.
+        true => 0x7f80_0000 | magnitude | u32::from(half & 0x3ff != 0) << 22,
+        false => (f32::from_bits(magnitude) * SCALE).to_bits(),
+    };
+    f32::from_bits(bits | u32::from(half & 0x8000) << 16)
 }
 
 /// A component of sRGB as a linear one: IEC 61966-2-1.

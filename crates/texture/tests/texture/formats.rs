@@ -36,6 +36,23 @@ fn fractions_are_quotients() {
     }
 }
 
+/// Floats of all exponents, and the ones around each half and each tie between two.
+#[test]
+fn floats_are_stored_as_the_nearest_halves() {
+    let format = Format { channel: Channel::F16, channels: 1 };
+    let spread = (0..=u32::MAX).step_by(4099);
+    let ties = (0..=0xffff_u16).flat_map(|half| {
+        let bits = f16::from_bits(half).to_f32().to_bits();
+        [-0x1001, -0x1000, -0xfff, -1, 0, 1, 0xfff, 0x1000, 0x1001]
+            .map(|off: i32| bits.wrapping_add_signed(off))
+    });
+    for bits in spread.chain(ties) {
+        let stored = format.write([bits; 4]);
+        let half = f16::from_f32(f32::from_bits(bits)).to_le_bytes();
+        assert_eq!(stored[..2], half, "{bits:#x}");
+    }
+}
+
 /// Integers of 32 bits stay integers whatever the sampler says.
 #[test]
 fn wide_integers_are_integers() {
