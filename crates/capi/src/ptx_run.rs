@@ -112,7 +112,7 @@ fn run_on(
     match host.run(kernel, shape, &block) {
         Ok(report) => {
             if let Some(log) = event_log() {
-                log.write(&Event::launch(&function.name, &shape, &report));
+                log.write(&report.event(&function.name, &shape));
             }
             // Output of the kernel belongs to the process's own; a closed stream is no concern of
             // the kernel's.
@@ -122,7 +122,7 @@ fn run_on(
         }
         Err(failure) => {
             if let (Some(log), Failure::Stopped(stop)) = (event_log(), &failure) {
-                log.write(&Event::stop(stop));
+                log.write(&stop.event());
             }
             Err((SimtlabFault, failure.to_string()))
         }

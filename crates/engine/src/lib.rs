@@ -34,7 +34,7 @@ pub use fast::{
 pub use jit::{Coverage, Refused};
 pub use launch::{EngineUsed, KeptLaunch, Launch, Outcome, launch, resume};
 pub use monitor::{Attached, Monitor, Progress, Selected, Unmonitored};
-pub use options::{Choice, HostThreads, Options};
+pub use options::{Choice, HostThreads, Options, host_threads};
 pub use sink::{EventSink, SINK_WORDS, SinkObserver, WideLanes};
 
 use simt::memory::MapError;

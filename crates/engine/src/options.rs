@@ -47,6 +47,13 @@ impl HostThreads {
     }
 }
 
+/// Returns the number of host threads per launch that `SIMTLAB_JOBS` asks for; 0, for as many as
+/// the host has, if it is unset or not a number. All interfaces with this setting use this
+/// function; `variable` looks up an environment variable.
+pub fn host_threads(variable: impl FnOnce(&str) -> Option<String>) -> usize {
+    variable("SIMTLAB_JOBS").and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
 /// How a launch is run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {

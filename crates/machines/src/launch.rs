@@ -1,6 +1,6 @@
 //! Launches: requests to a machine, and their results.
 
-pub use engine::{Choice, HostThreads, Level};
+pub use engine::{Choice, HostThreads, Level, host_threads};
 use inputs::launch::MachineOption;
 use isa::{Diagnostic, Span};
 use places::Place;

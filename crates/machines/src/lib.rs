@@ -24,7 +24,7 @@ pub use interface::{
 };
 pub use launch::{
     Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Schedule,
-    Stop, Subject,
+    Stop, Subject, host_threads,
 };
 pub use mechanisms::{mechanisms_named, one_mechanism};
 pub use monitor::{
@@ -33,3 +33,4 @@ pub use monitor::{
 };
 pub use program::{Context, ContextState, Dependence, MemoryRange, Program};
 pub use summary::{KernelDependence, ProgramSummary, SummaryParts, summary};
+pub use vm::{Asynchrony, MatrixSums};

@@ -297,7 +297,7 @@ fn begin(
 
 /// Threads for a launch: as the call says, or the environment; 0 for as many as the host has.
 pub(crate) fn threads(jobs: Option<u16>) -> HostThreads {
-    let variable = || runtime::host_threads(|name| std::env::var(name).ok());
+    let variable = || machines::host_threads(|name| std::env::var(name).ok());
     HostThreads::up_to(jobs.map_or_else(variable, usize::from))
 }
 

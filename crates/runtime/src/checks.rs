@@ -11,8 +11,8 @@ use simt::memory::Addr;
 use vm::Asynchrony;
 
 use crate::context::{Context, Loaded};
-use crate::event_log::Event;
 use crate::launch::Shape;
+use events::Event;
 
 /// Lanes of the issue groups of launches.
 const WIDTH: u32 = 32;
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
     use crate::context::Settings;
     use crate::launch::{Failure, Report};
-    use crate::module::Module;
     use engine::EngineUsed;
+    use modules::Module;
 
     /// Kernels that store a word at an offset in shared memory that they are given: with one
     /// variable, with two, and with a dynamic one behind another.

@@ -20,10 +20,10 @@ use crate::debugger::DebugClient;
 use crate::device_launches::DeviceQueue;
 use crate::faults::Faults;
 use crate::mirror::Mirrors;
-use crate::module::Module;
 use crate::reservations::Reservations;
 use crate::status::{LaunchStatus, StatusCallback};
 use hostmem::{read_host, write_host};
+use modules::Module;
 
 /// Bytes copied at a time between guest and host memory.
 const CHUNK: usize = 1 << 20;
@@ -75,13 +75,6 @@ impl Default for Settings {
             matrix_sums: MatrixSums::default(),
         }
     }
-}
-
-/// Returns the number of host threads per launch that `SIMTLAB_JOBS` asks for; 0, for as many as
-/// the host has, if it is unset or not a number. All interfaces with this setting use this
-/// function; `variable` looks up an environment variable.
-pub fn host_threads(variable: impl FnOnce(&str) -> Option<String>) -> usize {
-    variable("SIMTLAB_JOBS").and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 /// A module loaded into a context.

@@ -12,7 +12,7 @@ use vm::State;
 
 use crate::context::{Context, Loaded};
 use crate::launch::{Shape, USUAL};
-use crate::module::Module;
+use modules::Module;
 
 /// Receives launches to be debugged.
 pub(crate) type DebugClient = Box<dyn Client + Send>;

@@ -11,8 +11,8 @@ use simt::memory::{Addr, MapError};
 
 use crate::context::{Context, ContextError, ModuleId};
 use crate::launch::{Failure, Report, Shape};
-use crate::module::Module;
 use crate::stop::{Stop, StopKind};
+use modules::Module;
 
 /// The variable that holds the queue. The fields are at these offsets.
 const QUEUE: &str = "__simtlab_device_queue";

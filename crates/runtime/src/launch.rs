@@ -18,9 +18,9 @@ use crate::debugger;
 use crate::device_launches::ChildLaunch;
 use crate::faults::{Faults, ToleratedAccess, Undo};
 use crate::mirror::{HostSnapshot, Unit};
-use crate::module::Module;
 use crate::status::StatusReporter;
 use crate::stop::{Stop, StopKind};
+use modules::Module;
 
 /// The convergence mechanism of launches. Launches that hang under it are retried under another.
 pub(crate) const USUAL: &str = "ipdom";

@@ -12,8 +12,8 @@ use simt::memory::{AccessKind, Violation};
 use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::host_mappings::{HostMappings, MappingHints};
 use crate::launch::{Failure, Report, Shape};
-use crate::module::Module;
 use crate::stop::Stop;
+use modules::Module;
 
 /// How often a launch is repeated because other threads of the host unmap memory that is mapped for
 /// it. Each time, the host must have unmapped memory within the few milliseconds of a copy.

@@ -13,8 +13,8 @@ use simt::observe::GroupId;
 use simt::{LaneMask, Pc};
 
 use crate::launch::Shape;
-use crate::module::Module;
 use crate::stop::{place, site};
+use modules::Module;
 
 /// The time before the first report of a launch, and the least time between two reports.
 const FIRST_REPORT: Duration = Duration::from_millis(250);

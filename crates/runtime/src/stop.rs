@@ -13,8 +13,8 @@ use vm::Recheck;
 
 use crate::blocks::Blocks;
 use crate::launch::Shape;
-use crate::module::Module;
 use crate::origin::{Parameter, parameter};
+use modules::Module;
 
 /// The kind of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -104,12 +104,12 @@ pub(crate) struct Exec {
 
 /// A rule of sums, as the libraries read it.
 fn matrix_sums(text: &str) -> Result<String, String> {
-    let rule = text.parse::<runtime::MatrixSums>();
+    let rule = text.parse::<machines::MatrixSums>();
     rule.map(|rule| rule.to_string()).map_err(|error| error.to_string())
 }
 
 /// An order of asynchronous steps, as the libraries read it.
 fn async_order(text: &str) -> Result<String, String> {
-    let order = text.parse::<runtime::Asynchrony>();
+    let order = text.parse::<machines::Asynchrony>();
     order.map(|order| order.to_string()).map_err(|error| error.to_string())
 }

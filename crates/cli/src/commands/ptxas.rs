@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use runtime::Module;
+use modules::Module;
 
 use crate::out::{Exit, Out};
 

@@ -13,7 +13,9 @@ use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
 use lab::show;
 use lab::stats::{self, RunTimes};
 use machines::probe::ProbePair;
-use machines::{Choice, Command, HostThreads, LaunchMonitor, Level, ProbedMonitor, unsupported};
+use machines::{
+    Choice, Command, HostThreads, LaunchMonitor, Level, ProbedMonitor, host_threads, unsupported,
+};
 use probes::Rejoins;
 
 use super::checks::{self, Checks};
@@ -121,7 +123,7 @@ pub(super) fn level(option: Option<LevelName>) -> Option<Level> {
 /// Returns the host threads of a launch, from the option or else the environment; 0 means as many
 /// as the host has.
 pub(super) fn threads(option: Option<u16>) -> HostThreads {
-    let variable = || runtime::host_threads(|name| std::env::var(name).ok());
+    let variable = || host_threads(|name| std::env::var(name).ok());
     HostThreads::up_to(option.map_or_else(variable, usize::from))
 }
 

@@ -7,7 +7,7 @@
 
 use cuda_abi::host::{Ptr, name};
 use cuda_abi::{Outcome, Status};
-use runtime::{Addr, ContextError, Event, Faults, StopKind, read_host, write_host};
+use runtime::{Addr, ContextError, Faults, StopKind, read_host, write_host};
 
 use crate::errors::of_stop;
 use crate::execution::transfer::endpoint;
@@ -100,7 +100,7 @@ fn fault(d: &mut Driver, context: u64, function: Ptr, error: ContextError) -> St
     let Some(stop) = d.device.stop_of_library(&function, error) else {
         return Status::INVALID_VALUE;
     };
-    d.log(&Event::stop(&stop));
+    d.log(&stop.event());
     d.print_error(&stop.to_string());
     let status = of_stop(StopKind::Fault, stop.code);
     if d.settings.faults != Faults::Launch

@@ -164,7 +164,7 @@ fn print(output: &[u8]) {
 
 /// Reports a launch that has ended, and prints its output.
 fn tell(d: &mut Driver, name: &str, shape: &Shape, report: &Report) {
-    d.log(&Event::launch(name, shape, report));
+    d.log(&report.event(name, shape));
     report.tolerated.iter().for_each(|access| tell_tolerated(d, access));
     d.totals.add(&LaunchTotals::of(&report.stats));
     print(&report.output);
@@ -172,7 +172,7 @@ fn tell(d: &mut Driver, name: &str, shape: &Shape, report: &Report) {
 
 /// Reports accesses from which a launch went on; prints the first of each instruction.
 fn tell_tolerated(d: &mut Driver, access: &ToleratedAccess) {
-    d.log(&Event::tolerated(access));
+    d.log(&access.event());
     let first = &access.first;
     let line = first.place.text.as_ref().map_or(0, |text| text.line);
     if d.tolerated.insert((first.kernel.clone(), line)) {
@@ -185,7 +185,7 @@ fn tell_tolerated(d: &mut Driver, access: &ToleratedAccess) {
 fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
     let status = match failure {
         Failure::Stopped(stop) => {
-            d.log(&Event::stop(stop));
+            d.log(&stop.event());
             d.print_error(&stop.to_string());
             let status = of_stop(stop.kind, stop.code);
             if d.settings.faults != Faults::Launch

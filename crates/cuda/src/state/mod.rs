@@ -104,7 +104,7 @@ impl Driver {
         let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
         let event_log = event_log.map(Arc::new);
         if let Some(log) = event_log.clone() {
-            device.set_status_callback(move |status| log.write(&Event::running(status)));
+            device.set_status_callback(move |status| log.write(&status.event()));
         }
         let listening = settings.debugger.as_ref();
         let listening = listening.map(|(at, shown)| device.listen(at, shown.as_deref()));

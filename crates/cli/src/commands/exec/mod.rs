@@ -11,11 +11,11 @@ mod signals;
 
 use std::path::Path;
 
+use events::EventLog;
 use findings::report::{Format, diagnostics, summary};
 use findings::{CheckSet, Findings, Suppressions};
 use isa::SourceMap;
 use lab::render::{Paint, render_all};
-use runtime::EventLog;
 
 use super::checks::read;
 use crate::args::Exec;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use events::{DIFFERENCE, Event, Instruction, LaunchTotals};
 use findings::report::finding_from_json;
 use findings::{Check, CheckSet, Finding, Findings, Kind, Location};
 use places::Source;
-use runtime::{DIFFERENCE, Event, Instruction, LaunchTotals};
 use serde_json::json;
 
 use super::program::ExitOutcome;
