@@ -1,7 +1,7 @@
 //! The instruction cache with the memory behind it: direct mapped, blocking, one request at a time.
 
 use crate::timing::flight::{Flight, Stage};
-use crate::timing::params::Params;
+use prf_parameters::Params;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cache {

@@ -16,8 +16,8 @@ use crate::counts::participants;
 use crate::exec::{Effect, Effects, Inputs, Special, Stop, compute, store};
 use crate::op::{Insn, Op, Unit};
 use crate::timing::flight::{Flight, Stage};
-use crate::timing::params::{LoadStore, Params};
 use crate::timing::stats::Stall;
+use prf_parameters::{LoadStore, Params, Units};
 
 /// A unit, and the queue of its results.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl Execute {
     pub(crate) fn new(params: &Params) -> Self {
         let pipe = |&unit: &Unit| Pipe {
             unit,
-            latency: params.latency(unit),
+            latency: latency(&params.units, unit),
             input: None,
             inside: VecDeque::new(),
             result: None,
@@ -193,7 +193,7 @@ impl Pipe {
         computed: &mut dyn FnMut(Computed<'_>),
     ) -> Result<(), (Stop, Box<Flight>)> {
         if let Some(flight) = self.input.take() {
-            let cycles = params.access_cycles(stores(&flight.insn), requests(&flight));
+            let cycles = access_cycles(&params.load_store, stores(&flight.insn), requests(&flight));
             self.inside.push_back((flight, cycles));
         }
         let Some((_, left)) = self.inside.front_mut() else { return Ok(()) };
@@ -298,4 +298,33 @@ pub(crate) fn changes_only_its_lanes(flight: &Flight) -> bool {
         Effect::Predicate { set, .. } => set.is_subset(&on),
         Effect::Retire(_) | Effect::None | Effect::Mask { .. } => true,
     }
+}
+
+/// Cycles from dispatch to result; those of the load/store unit depend on the addresses.
+fn latency(units: &Units, unit: Unit) -> u32 {
+    match unit {
+        Unit::IntAlu => units.int_alu,
+        Unit::IntMul => units.int_mul,
+        Unit::IntDiv => units.int_div,
+        Unit::FloatAlu => units.float_alu,
+        Unit::FloatMul => units.float_mul,
+        Unit::FloatDiv => units.float_div,
+        Unit::Trig => units.trig,
+        Unit::InverseSqrt => units.inverse_sqrt,
+        Unit::Convert => units.convert,
+        Unit::Branch => units.branch,
+        Unit::Jump => units.jump,
+        Unit::LoadStore => u32::MAX,
+    }
+}
+
+/// Returns the cycles from dispatch to result of a load or store with this many requests; one
+/// without a lane takes as long as the first.
+fn access_cycles(unit: &LoadStore, store: bool, requests: u32) -> u32 {
+    let more = requests.saturating_sub(1);
+    if !store {
+        return unit.load_first + unit.load_next * more;
+    }
+    let late = requests.saturating_sub(unit.store_buffer).min(more);
+    unit.store_first + unit.store_next * (more - late) + unit.store_late * late
 }

@@ -12,8 +12,8 @@ use crate::launch::Header;
 use crate::op::Op;
 use crate::program::Program;
 use crate::timing::flight::{Flight, Stage};
-use crate::timing::params::Policy;
 use crate::timing::stats::Stall;
+use prf_parameters::Policy;
 
 /// A warp on the multiprocessor.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,9 @@
-//! Sizes and latencies of the cycle model, read from TOML.
+//! Sizes and latencies of the cycle model of the predicate-register-file GPU, read from TOML.
 //!
 //! Parameters that a file omits have the value of the published model. A single value can be set by
 //! its dotted name (`memory.latency`), with the same checks.
 
 use serde::{Deserialize, Serialize};
-
-use crate::op::Unit;
 
 /// The rule for the warp that is offered the next fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -296,39 +294,6 @@ impl Params {
     #[must_use]
     pub fn to_text(&self) -> String {
         toml::to_string(self).unwrap_or_default()
-    }
-
-    /// Cycles from dispatch to result; those of the load/store unit depend on the addresses.
-    #[must_use]
-    pub fn latency(&self, unit: Unit) -> u32 {
-        let u = &self.units;
-        match unit {
-            Unit::IntAlu => u.int_alu,
-            Unit::IntMul => u.int_mul,
-            Unit::IntDiv => u.int_div,
-            Unit::FloatAlu => u.float_alu,
-            Unit::FloatMul => u.float_mul,
-            Unit::FloatDiv => u.float_div,
-            Unit::Trig => u.trig,
-            Unit::InverseSqrt => u.inverse_sqrt,
-            Unit::Convert => u.convert,
-            Unit::Branch => u.branch,
-            Unit::Jump => u.jump,
-            Unit::LoadStore => u32::MAX,
-        }
-    }
-
-    /// Returns the cycles from dispatch to result of a load or store with this many requests; one
-    /// without a lane takes as long as the first.
-    #[must_use]
-    pub fn access_cycles(&self, store: bool, requests: u32) -> u32 {
-        let p = &self.load_store;
-        let more = requests.saturating_sub(1);
-        if !store {
-            return p.load_first + p.load_next * more;
-        }
-        let late = requests.saturating_sub(p.store_buffer).min(more);
-        p.store_first + p.store_next * (more - late) + p.store_late * late
     }
 
     fn check(&self) -> Result<(), ParamsError> {
