@@ -1,7 +1,7 @@
 //! What keys mean: a line of text with its history, and what else they do.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use debug::{After, View};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Longest command that can be typed.
 const LONGEST: usize = 2048;

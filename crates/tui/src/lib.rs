@@ -2,10 +2,13 @@
 //!
 //! A [`Screen`] is a [`debug::Client`] that takes the whole terminal; it shows launches of other
 //! processes, too ([`Screen::show`]). Its command line takes the commands of the debugger; keys
-//! step and run in both directions. `draw` lays out a [`debug::View`], `keys` says what keys mean.
+//! step and run in both directions. `draw` lays out a [`debug::View`] on a `canvas`, which
+//! `terminal` shows; `keys` says what keys mean.
 
+mod canvas;
 mod draw;
 mod keys;
+mod terminal;
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,13 +18,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use debug::{
     After, At, Client, Debugger, EndKind, Pane, Reply, Session, Shown, Target, View, Wanted,
 };
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 
 use keys::{Action, Line};
+use terminal::Terminal;
 
 /// Time between two looks for keys while something runs.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -81,7 +84,7 @@ pub(crate) struct Typed<'t> {
 
 /// The terminal as a client.
 pub struct Screen {
-    terminal: DefaultTerminal,
+    terminal: Terminal,
     /// What outlives launches.
     pub debugger: Debugger,
     /// Where launches are first shown.
@@ -105,7 +108,7 @@ impl Screen {
     /// If standard output is none, or cannot be set up.
     pub fn open() -> io::Result<Self> {
         Ok(Self {
-            terminal: ratatui::try_init()?,
+            terminal: Terminal::open()?,
             debugger: Debugger::default(),
             at: At::Start,
             program: PathBuf::new(),
@@ -129,7 +132,7 @@ impl Screen {
     fn draw(&mut self, runs: bool) -> io::Result<()> {
         let (answers, scrolled) = (&self.answers, self.scrolled);
         let typed = Typed { answers, scrolled, input: self.line.text(), runs };
-        self.terminal.draw(|frame| draw::draw(frame, &self.view, &typed)).map(drop)
+        self.terminal.draw(|canvas| draw::draw(canvas, &self.view, &typed))
     }
 
     /// Does something while keys interrupt it.
@@ -212,12 +215,6 @@ impl Screen {
         }
         let program = self.program.clone();
         self.show(&mut Own { session, program: &program })
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        ratatui::restore();
     }
 }
 
