@@ -184,16 +184,26 @@ const EXACT: Runner = (Choice::Exact, None);
 const SCREENED: [Runner; 3] =
     [(Choice::Fast, None), (Choice::Fast, Some(Level::Avx2)), (Choice::Interpreted, None)];
 
-/// Launches a kernel twice.
-fn run(text: &str, checks: &str, (engine, level): Runner, (blocks, threads): (u32, u32)) -> Run {
+/// Launches a kernel twice, with a buffer of which the first half has contents.
+fn run(text: &str, checks: &str, runner: Runner, shape: (u32, u32)) -> Run {
+    run_with(4 * WORDS as usize, text, checks, runner, shape)
+}
+
+/// The same with a buffer of so many bytes.
+fn run_with(
+    bytes: usize,
+    text: &str,
+    checks: &str,
+    (engine, level): Runner,
+    (blocks, threads): (u32, u32),
+) -> Run {
     let module = Module::load("t", text).expect("it is a module");
     let checks = CheckSet::parse(checks).expect("it is a set");
     let settings = Settings { checks, engine, level, limit: 1 << 20, ..Settings::default() };
     let mut context = Context::new(settings);
     let id = context.load(&module).expect("it is loaded");
-    let out = context.allocate("out", u64::from(4 * WORDS)).expect("there is memory");
-    // The rest has no contents.
-    context.write(out, &[7; 512]).expect("it is in bounds");
+    let out = context.allocate("out", bytes as u64).expect("there is memory");
+    context.write(out, &vec![7; bytes / 2]).expect("it is in bounds");
     let grid = [blocks, 1, 1];
     let shape =
         Shape { grid, block: [threads, 1, 1], shared: 0, cooperative: false, cluster: None };
@@ -203,7 +213,7 @@ fn run(text: &str, checks: &str, (engine, level): Runner, (blocks, threads): (u3
         let end = context.launch(id, kernel, shape, &out.0.to_le_bytes());
         fast &= end.is_ok_and(|report| matches!(report.ran, EngineUsed::Fast(_)));
     }
-    let mut bytes = vec![0; 4 * WORDS as usize];
+    let mut bytes = vec![0; bytes];
     context.read(out, &mut bytes).expect("it is in bounds");
     let call = places::ApiCall { function: "copy".into(), number: 1 };
     context.note_copied_to_host(out, bytes.len() as u64, &call);
@@ -453,6 +463,35 @@ fn exempt_reads_are_judged_again_after_a_barrier() {
                 let one = run(&text, "race", runner, (1, 64));
                 assert_eq!((one.0, one.2), (all.0.clone(), fine), "{at} {runner:?}");
             }
+        }
+    }
+}
+
+/// Words at one base by one row of indices, in units of a word and of 64 words: in a late round, the
+/// second ones were never written.
+#[test]
+fn exempt_reads_in_another_unit_are_judged_by_themselves() {
+    let bytes = 1 << 15;
+    for (more, fine) in [(0, true), (64, false)] {
+        let text = format!(
+            ".version 7.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n\
+             {{\n.reg .b32 %t, %i, %x, %y, %v, %w; .reg .b64 %a, %b, %out; .reg .pred %p;\n\
+             ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out;\n\
+             mov.u32 %t, %tid.x; mov.u32 %i, 0; mov.u32 %v, 0;\nagain:\n\
+             setp.eq.u32 %p, %i, 900; selp.u32 %y, {more}, 0, %p;\n\
+             xor.b32 %x, %t, 1; add.u32 %x, %x, %y;\n\
+             mad.wide.u32 %a, %x, 4, %out; mad.wide.u32 %b, %x, 256, %out;\n\
+             ld.global.u32 %w, [%a]; add.u32 %v, %v, %w;\n\
+             ld.global.u32 %w, [%b]; add.u32 %v, %v, %w;\n\
+             add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 1000;\n@%p bra again;\n\
+             setp.lt.s32 %p, %v, 0;\n@%p st.global.u32 [%out], %t;\nret;\n}}\n"
+        );
+        let all = run_with(bytes, &text, "init", EXACT, (1, 32));
+        // The copy of the buffer is a finding in any case.
+        assert_eq!(all.0.len() == 1, fine, "{:?}", all.0);
+        for runner in SCREENED {
+            let one = run_with(bytes, &text, "init", runner, (1, 32));
+            assert_eq!((one.0, one.2), (all.0.clone(), fine), "{runner:?}");
         }
     }
 }

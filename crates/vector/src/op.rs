@@ -272,6 +272,12 @@ pub struct Scale {
 }
 
 impl Shape {
+    /// Returns how numbers become distances, if addresses are computed from numbers.
+    #[must_use]
+    pub fn scale(self) -> Option<Scale> {
+        if let Self::Indexed(scale) = self { Some(scale) } else { None }
+    }
+
     /// Returns the number of operands that the addresses are computed from.
     #[must_use]
     pub fn operands(self) -> usize {

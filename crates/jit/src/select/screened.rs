@@ -24,6 +24,7 @@ pub(super) struct ExemptLoads {
     lanes: Value,
     base: Value,
     row: Value,
+    scale: Option<Scale>,
     space: Space,
     bytes: u8,
 }
@@ -155,6 +156,7 @@ impl Selector<'_> {
             lanes: args[0],
             base: args[1],
             row: args[access.shape.operands()],
+            scale: access.shape.scale(),
             space: access.space,
             bytes: access.bytes() as u8,
         })

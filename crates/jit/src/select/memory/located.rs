@@ -32,10 +32,7 @@ impl Selector<'_> {
             lanes: args[0],
             base,
             numbers,
-            scale: match access.shape {
-                Shape::Indexed(scale) => Some(scale),
-                _ => None,
-            },
+            scale: access.shape.scale(),
             space: access.space,
             bytes: access.bytes() as u8,
             step: (!is_load && !window).then_some(access.step.step),
