@@ -53,7 +53,7 @@ fn plain<T: Int>(op: Op) -> Option<LaneFn> {
         Op::Brev => lane!([T: Int]; |_e, a| int::brev::<T>(a)),
         Op::Popc => lane!([T: Int]; |_e, a| int::popc::<T>(a)),
         Op::Clz => lane!([T: Int]; |_e, a| int::clz::<T>(a)),
-        Op::Prmt => lane!(|e, a, b, c| int::prmt(a, b, c, e.mods.prmt)),
+        Op::Prmt => lane!(|e, a, b, c| int::prmt(a, b, c, e.mods.permute)),
         Op::Bmsk => lane!(|e, a, b| int::bmsk(a, b, overshift(e))),
         Op::Szext => lane!([T: Int]; |e, a, b| int::szext::<T>(a, b, overshift(e))),
         Op::Fns => lane!(|_e, mask, base, offset| int::fns(mask, base, offset)),

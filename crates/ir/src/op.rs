@@ -251,7 +251,7 @@ ops! {
     Brev "brev" Compute [T] [T] (BITS32) {} {} {} "Reverses the bits.";
     Popc "popc" Compute [B32] [T] (BITS32) {} {} {} "Counts ones.";
     Clz "clz" Compute [B32] [T] (BITS32) {} {} {} "Counts leading zeros.";
-    Prmt "prmt" Compute [T] [T, T, B32] (TySet::of(&[Ty::B32])) {Prmt} {} {}
+    Prmt "prmt" Compute [T] [T, T, B32] (TySet::of(&[Ty::B32])) {Permute} {} {}
         "Picks four of eight bytes.";
     Bmsk "bmsk" Compute [T] [T, T] (TySet::of(&[Ty::B32])) {} {} {Wrap}
         "A mask of ones: position, length.";

@@ -94,7 +94,7 @@ modifiers! {
     Geometry "GEOMETRY" geometry: Geometry "a geometry such as `.2d`";
     Bounds "BOUNDS" bounds: Bounds "`.trap`, `.clamp` or `.zero`";
     Query "QUERY" query: Query "what is asked, such as `.width`";
-    Prmt "PICK" prmt: PermuteMode "a byte-selection mode";
+    Permute "PICK" permute: PermuteMode "a byte-selection mode";
     TestP "PROPERTY" testp: TestP "a property such as `.finite`";
     AtomOp "OP" atom: AtomOp "an operation such as `.add`";
     Precision "PRECISION" precision: Precision "a precision";

@@ -431,7 +431,7 @@ impl Builder {
 
     /// Four of eight bytes, in the generic mode alone.
     fn permute(&mut self, inst: &Inst, [a, b, selectors]: [Operand; 3]) -> Option<Operand> {
-        if inst.mods.prmt.is_some() {
+        if inst.mods.permute.is_some() {
             return None;
         }
         let mut value = word(0);

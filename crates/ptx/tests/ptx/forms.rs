@@ -109,7 +109,7 @@ fn modifiers_that_are_spelled_alike_reach_the_ir() {
             reached.push(kind);
         }
     }
-    for kind in [IrKind::BoolOp, IrKind::Prmt, IrKind::Shuffle, IrKind::TestP, IrKind::Vote] {
+    for kind in [IrKind::BoolOp, IrKind::Permute, IrKind::Shuffle, IrKind::TestP, IrKind::Vote] {
         assert!(reached.contains(&kind), "{kind:?}");
     }
 }

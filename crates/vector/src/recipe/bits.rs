@@ -186,7 +186,7 @@ pub(super) fn find(b: &mut Build<'_>) -> Option<Results> {
 
 pub(super) fn permute(b: &mut Build<'_>) -> Option<Results> {
     let (x, y) = (b.word(0), b.word(1));
-    let mode = b.inst.mods.prmt;
+    let mode = b.inst.mods.permute;
     let Some(number) = b.number(2) else {
         return if mode.is_none() { permute_any(b, x, y) } else { None };
     };

@@ -122,6 +122,6 @@ pub(super) static ROWS: &[Form] = &[
         .since(3, 1, 32),
     op("prmt", Op::Prmt, &[D(T), S(T), S(T), S(Val::B32)])
         .ty(ONLY_B32)
-        .opt(&[Kind::Ir(IrKind::Prmt)])
+        .opt(&[Kind::Ir(IrKind::Permute)])
         .since(2, 0, 20),
 ];
