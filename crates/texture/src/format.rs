@@ -214,8 +214,8 @@ fn half_of(value: f32) -> u16 {
     convert::<F32, F16>(value.to_bits().into(), env).0 as u16
 }
 
-/// The value of a half-precision float. Samples read many: the exponent is moved by a product, which
-/// is exact, for subnormal numbers, too.
+/// The value of a half-precision float. Samples read many: the exponent is moved by a product,
+/// which is exact, for subnormal numbers, too.
 fn float_of(half: u16) -> f32 {
     const SCALE: f32 = f32::from_bits((127 + 112) << 23);
     let magnitude = u32::from(half & 0x7fff) << 13;
