@@ -88,27 +88,27 @@ pub(crate) struct Frame {
     /// Code address where the next entry begins.
     pub(crate) start: u64,
     /// Executes a step: `(frame, step, lanes)`. Not 0 if the code has to return.
-    pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    pub(crate) step: extern "C" fn(*mut Frame, u32, u32) -> u32,
     /// Not 0 if the warp waits after the last step that `step` has executed.
     pub(crate) parked: u32,
     /// Finds the layout of a row of addresses in the room for lanes: `(frame, site, lanes)`. Not 0
     /// if the code has to return.
-    pub(crate) find: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    pub(crate) find: extern "C" fn(*mut Frame, u32, u32) -> u32,
     /// Empties the access log of a step: `(frame, number)`, with the step's number among the logged
     /// steps.
-    pub(crate) drain: extern "sysv64" fn(*mut Frame, u32),
+    pub(crate) drain: extern "C" fn(*mut Frame, u32),
     /// The active lanes of the step for which `drain` is called.
     pub(crate) on: u32,
     /// Ends lanes: `(frame, 0, lanes)`. Not 0 if the code has to return.
-    pub(crate) exit: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    pub(crate) exit: extern "C" fn(*mut Frame, u32, u32) -> u32,
     /// Executes the end of a block for the running warp, whose stack is in its context: `(frame,
     /// block, lanes)`. Not 0 if the code has to return.
-    pub(crate) stack_end: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    pub(crate) stack_end: extern "C" fn(*mut Frame, u32, u32) -> u32,
     /// Not 0 if `stack_end` has counted a back-edge.
     pub(crate) back_edge_taken: u32,
     /// The turn of a warp with lanes that are not live begins or ends: `(frame, which, 0)`. Not 0
     /// if the code has to return.
-    pub(crate) turn: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    pub(crate) turn: extern "C" fn(*mut Frame, u32, u32) -> u32,
     /// By counter of blocks: lanes, summed over executions, and in the upper half the
     /// number of these. A visit is too short for either to overflow.
     pub(crate) block_counters: [u64; BLOCK_COUNTERS],
@@ -123,9 +123,9 @@ pub(crate) struct Frame {
     /// Which accesses are exempt, by cell.
     pub(crate) exempt: *mut ExemptCell,
     /// Judges the accesses in the log, and empties it.
-    pub(crate) judge: extern "sysv64" fn(*mut Frame),
+    pub(crate) judge: extern "C" fn(*mut Frame),
     /// Tells the screen of a barrier: `(frame, barrier, lanes that have arrived)`.
-    pub(crate) completed: extern "sysv64" fn(*mut Frame, u32, u32),
+    pub(crate) completed: extern "C" fn(*mut Frame, u32, u32),
     /// The host's state for calls back: a `Host`.
     pub(crate) host: *mut u8,
     /// Scratch memory within a step.

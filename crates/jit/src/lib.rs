@@ -1,5 +1,5 @@
-//! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2, made from decoded
-//! kernels.
+//! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2, or code by Cranelift on
+//! aarch64, made from decoded kernels.
 //!
 //! A kernel that `fast` has decoded is translated into the vector IR (`vector`). Instructions on
 //! virtual registers are selected for it (`select`), and registers are allocated (`vcode`). The
@@ -10,49 +10,54 @@
 //! accesses that fail a check. Any part of the instruction set may be compiled; results, faults,
 //! the schedule and the counts are the interpreter's.
 //!
-//! Code exists for x86-64 hosts with AVX-512 (F, BW, DQ, VL), or with AVX2 and FMA; other hosts run
-//! the interpreter. Pages with code are never writable and executable at the same time. All unsafe
-//! code is in one module, behind [`Compiled`], which keeps a kernel and its code together.
+//! Code exists for x86-64 hosts with AVX-512 (F, BW, DQ, VL), or with AVX2 and FMA, and for aarch64
+//! hosts (`cranelift`), but for launches in detail; other hosts run the interpreter. Pages with
+//! code are never writable and executable at the same time. All unsafe code is in one module,
+//! behind [`Compiled`], which keeps a kernel and its code together.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod access_groups;
 #[cfg(target_arch = "x86_64")]
 mod asm;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod check;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod counters;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+mod cranelift;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod features;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod frame;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod histograms;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod layout;
 mod line_totals;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod machine_code;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod native;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pool;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod screen_log;
 #[cfg(target_arch = "x86_64")]
 mod select;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod translated;
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), allow(dead_code, unused_imports, reason = "its tests use the rest"))]
 mod vcode;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod warp_context;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use native::Compiled;
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod unsupported;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use unsupported::Compiled;
 
 mod ready;
@@ -68,6 +73,14 @@ pub fn check_allocations() {
     vcode::check_allocations();
 }
 
+/// Lets this process have compiled code at the portable level, by Cranelift, which is otherwise
+/// only on aarch64. For tests.
+#[doc(hidden)]
+pub fn allow_portable_code() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    features::allow_portable_code();
+}
+
 /// Most steps of a kernel that is compiled: compiling takes a few microseconds per step.
 pub const MAX_STEPS: usize = 60_000;
 
@@ -75,7 +88,9 @@ pub const MAX_STEPS: usize = 60_000;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
     /// The host's processor lacks the instructions.
-    #[error("the host does not have x86-64 with AVX-512 or AVX2 and FMA, or may not use them")]
+    #[error(
+        "the host does not have x86-64 with AVX-512 or AVX2 and FMA, or aarch64, or may not use them"
+    )]
     Host,
     /// The kernel is too large.
     #[error("the kernel is too large to be compiled")]

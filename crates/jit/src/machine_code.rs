@@ -1,29 +1,30 @@
 //! Machine code before it is placed in memory, and what its host has to know of it.
 
 use crate::access_groups::AccessGroup;
-use crate::asm::{Encoded, Label};
 use crate::histograms::IssueCells;
 use crate::layout::LayoutSite;
 use crate::pool::PoolRow;
 use crate::screen_log::{ExemptSite, LogSite};
 use vector::{BlockCounts, Home};
 
-/// Machine code, with labels for its places.
+/// Machine code, with offsets of its places.
 pub(crate) struct MachineCode {
-    pub(crate) code: Encoded,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) pool: Box<[PoolRow]>,
     pub(crate) entries: Entries,
     pub(crate) facts: Facts,
 }
 
-/// The entry point, and the code that takes a warp: the first of a visit, one at the kernel's
-/// entry, one that continues.
+/// Where code begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entries {
-    pub(crate) enter: Label,
-    pub(crate) first: Label,
-    pub(crate) fresh: Label,
-    pub(crate) again: Label,
+pub(crate) enum Entries {
+    /// The code goes from warp to warp: the offsets of the entry point, and of the code that takes
+    /// a warp: the first of a visit, one at the kernel's entry, one that continues.
+    #[cfg(target_arch = "x86_64")]
+    Visit { enter: u32, first: u32, fresh: u32, again: u32 },
+    /// The code is a function that runs the turn of one warp: its offset.
+    #[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+    Turn(u32),
 }
 
 /// What the host has to know of a kernel's code.

@@ -106,7 +106,7 @@ fn count_not_live(host: &Host<'_, '_, '_>, frame: &mut Frame) {
 }
 
 /// Implements [`Frame::turn`].
-pub(super) extern "sysv64" fn turn(frame: *mut Frame, which: u32, _: u32) -> u32 {
+pub(super) extern "C" fn turn(frame: *mut Frame, which: u32, _: u32) -> u32 {
     let stay = call(frame, |host, frame| {
         if which == TURN_ENDS {
             count_not_live(host, frame);
@@ -158,7 +158,7 @@ pub(super) fn call<T>(
 }
 
 /// Implements [`Frame::step`].
-pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
+pub(super) extern "C" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
     let (counted, step) = (step & COUNTED != 0, step & !COUNTED);
     let stay = call(frame, |host, frame| {
         host.hold(frame);
@@ -251,7 +251,7 @@ fn after_exit(
 }
 
 /// Implements [`Frame::exit`].
-pub(super) extern "sysv64" fn exit(frame: *mut Frame, _: u32, lanes: u32) -> u32 {
+pub(super) extern "C" fn exit(frame: *mut Frame, _: u32, lanes: u32) -> u32 {
     let stay = call(frame, |host, frame| {
         let warp = host.hold(frame);
         count_not_live(host, frame);
@@ -265,7 +265,7 @@ pub(super) extern "sysv64" fn exit(frame: *mut Frame, _: u32, lanes: u32) -> u32
 }
 
 /// Implements [`Frame::stack_end`].
-pub(super) extern "sysv64" fn stack_end(frame: *mut Frame, block: u32, lanes: u32) -> u32 {
+pub(super) extern "C" fn stack_end(frame: *mut Frame, block: u32, lanes: u32) -> u32 {
     let stay = call(frame, |host, frame| {
         let warp = host.hold(frame);
         count_not_live(host, frame);
@@ -301,7 +301,7 @@ pub(super) extern "sysv64" fn stack_end(frame: *mut Frame, block: u32, lanes: u3
 }
 
 /// Implements [`Frame::find`].
-pub(super) extern "sysv64" fn find(frame: *mut Frame, number: u32, on: u32) -> u32 {
+pub(super) extern "C" fn find(frame: *mut Frame, number: u32, on: u32) -> u32 {
     let stay = call(frame, |host, frame| {
         // SAFETY: code has stored a row of 32-bit values there before it calls.
         let row: [u32; 32] = unsafe { frame.lane_room.as_ptr().cast::<[u32; 32]>().read() };
@@ -317,7 +317,7 @@ pub(super) extern "sysv64" fn find(frame: *mut Frame, number: u32, on: u32) -> u
 }
 
 /// Implements [`Frame::drain`].
-pub(super) extern "sysv64" fn drain(frame: *mut Frame, number: u32) {
+pub(super) extern "C" fn drain(frame: *mut Frame, number: u32) {
     call(frame, |host, frame| {
         let Some(worker_counters) = host.worker_counters else { return Ok(Some(())) };
         // SAFETY: the counters belong to the runner, which is borrowed for the visit; otherwise

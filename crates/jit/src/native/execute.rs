@@ -19,7 +19,7 @@ pub(crate) fn execute(
     let enter = text[code.offset(enter).unwrap() as usize..].as_ptr();
     // SAFETY: the tests emit a function of this type at the label, and its pages are executable
     // until it has returned.
-    let enter: extern "sysv64" fn(*mut PoolRow, *const PoolRow, *mut PoolRow) =
+    let enter: extern "C" fn(*mut PoolRow, *const PoolRow, *mut PoolRow) =
         unsafe { std::mem::transmute(enter) };
     enter(frame.as_mut_ptr(), pool.as_ptr(), seat.as_mut_ptr());
 }

@@ -61,7 +61,7 @@ pub(super) fn judge_log(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
 }
 
 /// Implements [`Frame::judge`].
-pub(super) extern "sysv64" fn judge(frame: *mut Frame) {
+pub(super) extern "C" fn judge(frame: *mut Frame) {
     call(frame, |host, frame| {
         judge_log(host, frame);
         Ok(Some(()))
@@ -69,7 +69,7 @@ pub(super) extern "sysv64" fn judge(frame: *mut Frame) {
 }
 
 /// Implements [`Frame::completed`].
-pub(super) extern "sysv64" fn completed(frame: *mut Frame, _: u32, arrived: u32) {
+pub(super) extern "C" fn completed(frame: *mut Frame, _: u32, arrived: u32) {
     call(frame, |host, frame| {
         judge_log(host, frame);
         if host.visit.screen_barrier(arrived).is_err() {

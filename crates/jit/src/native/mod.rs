@@ -10,12 +10,16 @@
 #![allow(unsafe_code, reason = "code that is made at run time can only be called so")]
 
 mod calls;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) mod execute;
 mod exempt;
+#[cfg(target_arch = "aarch64")]
+mod instruction_cache;
 mod judge;
 mod patterns;
 mod runner;
+#[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+mod turns;
 mod warp_contexts;
 
 use crate::check::is_sound;
@@ -23,7 +27,7 @@ use crate::features::Features;
 use crate::layout::Layouts;
 use crate::machine_code::{Entries, Facts, MachineCode};
 use crate::pool::PoolRow;
-use crate::{Coverage, MAX_STEPS, Refused, select};
+use crate::{Coverage, MAX_STEPS, Refused, translated};
 use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Worker};
 use memmap2::{Mmap, MmapMut};
 use runner::CompiledWorker;
@@ -178,7 +182,14 @@ impl Compiled {
         if kernel.code().steps.len() > MAX_STEPS {
             return Err(Refused::TooLarge);
         }
-        select::listing(kernel.code(), Features::all(level))
+        match level {
+            #[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+            Level::Portable => crate::cranelift::listing(kernel.code()),
+            #[cfg(target_arch = "x86_64")]
+            _ => crate::select::listing(kernel.code(), Features::all(level)),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => Err(Refused::Host),
+        }
     }
 
     /// Returns the indices of the steps of a kernel that the interpreter would always execute. They
@@ -187,7 +198,7 @@ impl Compiled {
     /// # Errors
     /// Returns [`Refused`] if the kernel has no form in the vector IR.
     pub fn steps_left(kernel: &Kernel) -> Result<Vec<usize>, Refused> {
-        let steps = select::steps_left(kernel.code())?;
+        let steps = translated::steps_left(kernel.code())?;
         Ok(steps.into_iter().map(|step| step as usize).collect())
     }
 
@@ -236,32 +247,50 @@ fn code(
     if !is_sound(kernel.code()) {
         return Err(Refused::Unsound);
     }
-    place(select::compile(kernel.code(), features, order, detailed)?)
+    let made = match features.level {
+        #[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+        Level::Portable => {
+            crate::cranelift::compile(kernel.code(), order, detailed, turns::helpers())?
+        }
+        #[cfg(target_arch = "x86_64")]
+        _ => crate::select::compile(kernel.code(), features, order, detailed)?,
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => return Err(Refused::Host),
+    };
+    place(made)
 }
 
 /// Places code in pages of its own: writable first, then executable.
 fn place(made: MachineCode) -> Result<Code, Refused> {
-    let MachineCode { code, pool, entries, facts } = made;
+    let MachineCode { bytes, pool, entries, facts } = made;
     let lost = || Refused::Encoding("a label was lost".to_owned());
-    let bytes = &code.bytes;
     let memory = |error: std::io::Error| Refused::Memory(error.to_string());
     let mut text = MmapMut::map_anon(bytes.len().max(1)).map_err(memory)?;
-    text.get_mut(..bytes.len()).ok_or_else(lost)?.copy_from_slice(bytes);
+    text.get_mut(..bytes.len()).ok_or_else(lost)?.copy_from_slice(&bytes);
     let text = text.make_exec().map_err(memory)?;
-    let address = |label| {
-        let offset = code.offset(label).map(|o| o as usize);
-        let at = offset.filter(|&o| o < bytes.len()).map(|o| text[o..].as_ptr() as u64);
-        at.ok_or_else(lost)
+    #[cfg(target_arch = "aarch64")]
+    instruction_cache::clear(&text);
+    let address = |offset: u32| {
+        let code = text.get(offset as usize..bytes.len()).filter(|code| !code.is_empty());
+        code.map(|code| code.as_ptr() as u64).ok_or_else(lost)
     };
-    let Entries { enter, first, fresh, again } = entries;
+    let (enter, starts) = match entries {
+        #[cfg(target_arch = "x86_64")]
+        Entries::Visit { enter, first, fresh, again } => {
+            let [first, fresh, again] = [address(first)?, address(fresh)?, address(again)?];
+            (address(enter)?, Starts { first, fresh, again })
+        }
+        #[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+        Entries::Turn(function) => turns::entries(address(function)?),
+    };
     let steps = facts.block_of.len();
     let native = steps - facts.interpreted.len();
     let mut region_entries: Vec<(u32, usize)> =
         facts.region_steps.iter().enumerate().map(|(entry, &step)| (step, entry)).collect();
     region_entries.sort_unstable();
     Ok(Code {
-        enter: address(enter)?,
-        starts: Starts { first: address(first)?, fresh: address(fresh)?, again: address(again)? },
+        enter,
+        starts,
         constants: pool,
         region_entries,
         coverage: Coverage { native, steps, bytes: bytes.len() },

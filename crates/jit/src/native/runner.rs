@@ -157,9 +157,9 @@ impl<'c> CompiledWorker<'c> {
             panic: None,
         };
         self.frame.host = (&raw mut host).cast();
-        // SAFETY: the code at `enter` is a function of this type, made by `select::stubs`, in
-        // executable memory that `code` owns.
-        let enter: extern "sysv64" fn(*mut Frame) =
+        // SAFETY: there is a function of this type at `enter`: one made by `select::stubs`, in
+        // executable memory that `code` owns, or `turns`.
+        let enter: extern "C" fn(*mut Frame) =
             unsafe { std::mem::transmute(code.enter as *const u8) };
         for pass in 1.. {
             enter(&raw mut *self.frame);

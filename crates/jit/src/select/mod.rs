@@ -22,7 +22,7 @@ mod turns;
 
 use crate::Refused;
 use crate::access_groups::AccessGroup;
-use crate::asm::{Asm, Label};
+use crate::asm::{Asm, Encoded, Label};
 use crate::features::Features;
 use crate::frame::Frame;
 use crate::histograms::IssueCells;
@@ -30,6 +30,7 @@ use crate::layout::LayoutSite;
 use crate::machine_code::{Entries, Facts, KeptAt, MachineCode, ResumePoint};
 use crate::pool::Pool;
 use crate::screen_log::{ExemptSite, LogSite};
+use crate::translated::{interpreted, translate};
 use crate::vcode::{Block, Compiler, Function, Mem, Resume, VReg, View};
 use avx2::{Avx2, Waiting};
 use avx512::Avx512;
@@ -294,15 +295,6 @@ pub(crate) fn select(
     })
 }
 
-/// Returns the function of a kernel after all passes.
-fn translate(code: &Code, order: Order, detailed: bool) -> Result<vector::Function, Refused> {
-    let other = |error: vector::translate::Untranslated| Refused::Form(error.to_string());
-    let mut source = vector::translate::translate(code, order, detailed).map_err(other)?;
-    vector::passes::optimize(&mut source);
-    debug_assert_eq!(source.verify(), Ok(()));
-    Ok(source)
-}
-
 /// Compiles a kernel for launches that run the sides of branches in an order.
 ///
 /// # Errors
@@ -320,11 +312,12 @@ pub(crate) fn compile(
     let selected = select(&source, code, levels, &mut pool, shared.outside)?;
     let compiled = Compiler::new(features.level).compile(&selected.function, &mut asm)?;
     shared.emit(&mut asm, compiled.entry, features.level, (detailed, code.screened.is_some()));
-    let Shared { enter, first, fresh, again, .. } = shared;
+    let encoded = asm.encode().map_err(Refused::Encoding)?;
+    let entries = entries(&encoded, &shared)?;
     Ok(MachineCode {
-        code: asm.encode().map_err(Refused::Encoding)?,
+        bytes: encoded.bytes,
         pool: pool.finish(),
-        entries: Entries { enter, first, fresh, again },
+        entries,
         facts: Facts {
             block_of: selected.block_of,
             interpreted: interpreted(&source, code),
@@ -340,6 +333,18 @@ pub(crate) fn compile(
             log_sites: selected.log_sites,
             exempt_sites: selected.exempt_sites,
         },
+    })
+}
+
+/// Returns where the code of a kernel begins.
+fn entries(code: &Encoded, shared: &Shared) -> Result<Entries, Refused> {
+    let lost = || Refused::Encoding("a label was lost".to_owned());
+    let offset = |label| code.offset(label).ok_or_else(lost);
+    Ok(Entries::Visit {
+        enter: offset(shared.enter)?,
+        first: offset(shared.first)?,
+        fresh: offset(shared.fresh)?,
+        again: offset(shared.again)?,
     })
 }
 
@@ -371,30 +376,6 @@ fn resume_points(points: &[Point], resumes: &[Resume]) -> Vec<ResumePoint> {
         }
     }
     list
-}
-
-/// Returns the steps of a kernel that the interpreter always executes.
-///
-/// # Errors
-/// Returns [`Refused`] if the kernel has no form in the vector IR.
-pub(crate) fn steps_left(code: &Code) -> Result<Vec<u32>, Refused> {
-    Ok(interpreted(&translate(code, Order::Taken, false)?, code))
-}
-
-/// Returns the steps that the interpreter always executes.
-fn interpreted(source: &vector::Function, code: &Code) -> Vec<u32> {
-    let insts = source.blocks().flat_map(|(_, block)| &block.insts);
-    let mut steps: Vec<u32> = insts
-        .filter_map(|&inst| match &source.inst(inst).op {
-            vector::Op::Interpret(step) => Some(step.step),
-            _ => None,
-        })
-        // Some operands of other steps are left to it: lines that wrap around, far angles.
-        .filter(|&step| !vector::translate::has_own_form(&code.steps[step as usize].kind))
-        .collect();
-    steps.sort_unstable();
-    steps.dedup();
-    steps
 }
 
 impl Selector<'_> {

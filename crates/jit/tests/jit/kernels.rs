@@ -1,7 +1,7 @@
 //! Bundled kernels, compiled: compared with the exact engine at small sizes, and benchmarks of
 //! compilation and of execution.
 
-use crate::harness::{Count, LEVELS, compare};
+use crate::harness::{Count, compare};
 use converge::catalogue::Entry;
 use fast::Level;
 use ir::FuncId;
@@ -19,8 +19,8 @@ enum Arg {
     Buffer(u64, u32),
 }
 
-struct Case {
-    name: &'static str,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
     text: &'static str,
     grid: [u32; 3],
     block: [u32; 3],
@@ -34,7 +34,7 @@ macro_rules! bundled {
 }
 
 /// Kernels of the benchmark. `n`, a multiple of 32, is a side length or the square root of a size.
-fn cases(n: u32) -> Vec<Case> {
+pub(crate) fn cases(n: u32) -> Vec<Case> {
     let mut cases = plain(n);
     cases.extend(together(n));
     cases
@@ -200,7 +200,7 @@ fn launch(program: &Program, kernel: usize) -> Launch<1> {
     launch
 }
 
-fn prepared(case: &Case) -> (Program, Launch<1>) {
+pub(crate) fn prepared(case: &Case) -> (Program, Launch<1>) {
     let program = program(case.text).expect("it is supported");
     let is_it = |f: &ir::Function| f.name == case.name;
     let kernel = program.module().functions.iter().position(is_it).expect("it is there");
@@ -255,17 +255,21 @@ fn median(mut run: impl FnMut() -> f64) -> f64 {
     times[3]
 }
 
+/// The levels whose code is timed.
+const BENCHED: [Level; 3] = [Level::Avx512, Level::Avx2, Level::Portable];
+
 /// `N=256 cargo test -p simtlab-jit --release --test jit kernels::speed -- --ignored --nocapture`:
 /// processor milliseconds of launches, without the copy of memory before them.
 #[test]
 #[ignore = "a benchmark"]
 fn speed() {
+    jit::allow_portable_code();
     let n = std::env::var("N").ok().and_then(|n| n.parse().ok()).unwrap_or(256);
     let only = std::env::var("ONLY").unwrap_or_default();
     let (mut out, begin) = (std::io::stdout(), Instant::now());
     let _ = writeln!(
         out,
-        "kernel         exact  interpreted   AVX-512      AVX2  AVX2/AVX-512  thread-inst/s  compiling  (AVX2)"
+        "kernel         exact  interpreted   AVX-512      AVX2  portable  AVX2/AVX-512  thread-inst/s  compiling  (AVX2) (portable)"
     );
     for case in cases(n).iter().filter(|c| c.name.contains(&only)) {
         let (program, launch) = prepared(case);
@@ -290,7 +294,7 @@ fn speed() {
             clock(begin) - start
         });
         let mut lanes = 0;
-        let compiled = LEVELS.map(|level| {
+        let compiled = BENCHED.map(|level| {
             median(|| {
                 let Ok(compiled) = Compiled::at(kernel(), level, false) else { return f64::NAN };
                 let state = state();
@@ -300,7 +304,7 @@ fn speed() {
                 clock(begin) - start
             })
         });
-        let compiling = LEVELS.map(|level| {
+        let compiling = BENCHED.map(|level| {
             median(|| {
                 let kernel = kernel();
                 let start = Instant::now();
@@ -312,16 +316,18 @@ fn speed() {
         });
         let _ = writeln!(
             out,
-            "{:<12} {:>8.2} {:>11.3} {:>9.3} {:>9.3} {:>13.2} {:>11.1} G {:>8.3} {:>8.3}",
+            "{:<12} {:>8.2} {:>11.3} {:>9.3} {:>9.3} {:>9.3} {:>13.2} {:>11.1} G {:>8.3} {:>8.3} {:>8.3}",
             case.name,
             exact * 1e3,
             interpreted * 1e3,
             compiled[0] * 1e3,
             compiled[1] * 1e3,
+            compiled[2] * 1e3,
             compiled[1] / compiled[0],
             lanes as f64 / compiled[0] / 1e9,
             compiling[0] * 1e3,
-            compiling[1] * 1e3
+            compiling[1] * 1e3,
+            compiling[2] * 1e3
         );
     }
 }

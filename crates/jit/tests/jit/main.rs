@@ -27,6 +27,7 @@ mod operations;
 mod overlap;
 mod page;
 mod patterns;
+mod portable;
 mod random_ptx;
 mod repeats;
 mod textures;

@@ -2,7 +2,7 @@
 //! all lanes and some, by one handle and several, at coordinates inside, outside and without sense.
 
 use crate::harness::common::launches::{launch, number};
-use crate::harness::{Count, compare_tiers};
+use crate::harness::{Count, at_least, compare_tiers};
 use ir::FuncId;
 use ir::mods::Geometry;
 use ir::testing::Rng;
@@ -360,7 +360,7 @@ fn random_textures_and_surfaces_are_exact() {
     for writes in [false, true] {
         let mut count = Count::default();
         (first..first + kernels).for_each(|seed| run(seed, writes, &mut count));
-        assert!(count.compared >= 6 * kernels || count.steps == 0, "{count:?}");
+        assert!(count.compared >= at_least(6 * kernels) || count.steps == 0, "{count:?}");
         assert!(count.parallel > 0 || count.steps == 0, "{count:?}");
     }
 }

@@ -4,7 +4,7 @@
 use super::kernel::{END, GLOBAL, Kernel, ROWS, THREADS, UNIFORM};
 use super::values::value;
 use crate::harness::common::observed::{Exact, HashingObserver, bytes};
-use crate::harness::differs;
+use crate::harness::{differs, has_code, levels};
 use converge::catalogue::Entry;
 use fast::{Declined, Finished, Level};
 use ir::FuncId;
@@ -153,10 +153,14 @@ pub(super) fn run(kernel: &Kernel, seed: u64, count: &mut Count) -> Result<(), P
     count.kernels += 1;
     count.instructions += kernel.items.len();
     let mut wrong = Vec::new();
-    for (compiled, level) in [(false, Level::Portable), (true, Level::Avx2), (true, Level::Avx512)]
-    {
-        let config =
-            EngineConfig { compiled, level, detailed: seed.is_multiple_of(2), assume: true };
+    let compiled = match levels().eq([Level::Portable]) {
+        true => vec![Level::Portable],
+        false => vec![Level::Avx2, Level::Avx512],
+    };
+    let compiled = compiled.into_iter().map(|level| (true, level));
+    for (compiled, level) in std::iter::once((false, Level::Portable)).chain(compiled) {
+        let detailed = seed.is_multiple_of(2) && (!compiled || has_code(level, true));
+        let config = EngineConfig { compiled, level, detailed, assume: true };
         let Some((finished, observer)) = config.run(&program, &launch, count)? else { continue };
         let memory = bytes(&finished.memory);
         if let Some(what) = place(kernel, &regions, &memory, &exact.memory) {

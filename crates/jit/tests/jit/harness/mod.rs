@@ -80,12 +80,34 @@ fn is_unsupported(refused: &Refused) -> bool {
 }
 
 /// The levels that have code.
+#[cfg(target_arch = "x86_64")]
 pub(crate) const LEVELS: [Level; 2] = [Level::Avx512, Level::Avx2];
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const LEVELS: [Level; 1] = [Level::Portable];
 
-/// The levels to test: `LEVEL=avx2` or `LEVEL=avx512` selects one.
+/// The levels to test: `LEVEL=avx2` or `LEVEL=avx512` selects one, `LEVEL=portable` the code by
+/// Cranelift, which on x86-64 exists for tests alone.
 pub(crate) fn levels() -> impl Iterator<Item = Level> {
     let wanted = std::env::var("LEVEL").ok();
-    LEVELS.into_iter().filter(move |l| wanted.as_ref().is_none_or(|w| w == l.name()))
+    if wanted.as_deref() == Some("portable") {
+        jit::allow_portable_code();
+    }
+    let all = match wanted.as_deref() {
+        Some("portable") => &[Level::Portable][..],
+        _ => &LEVELS,
+    };
+    all.iter().copied().filter(move |l| wanted.as_ref().is_none_or(|w| w == l.name()))
+}
+
+/// Returns how many launches of so many with all code there are at least with the code that is
+/// tested.
+pub(crate) fn at_least(all: u64) -> u64 {
+    if levels().eq([Level::Portable]) { all / 3 } else { all }
+}
+
+/// Returns whether a level has code for launches, or for launches in detail.
+pub(crate) fn has_code(level: Level, detailed: bool) -> bool {
+    level != Level::Portable || !detailed
 }
 
 /// Those of these levels that the host has.
@@ -106,8 +128,13 @@ pub(crate) struct RunConfig {
 impl RunConfig {
     /// The ways on compiled code that every launch is run in.
     fn all() -> impl Iterator<Item = Self> {
+        Self::at(levels())
+    }
+
+    /// The same at some levels.
+    pub(crate) fn at(levels: impl Iterator<Item = Level>) -> impl Iterator<Item = Self> {
         let shapes = [(true, false), (true, true), (false, false)];
-        levels().flat_map(move |level| {
+        levels.flat_map(move |level| {
             shapes.into_iter().flat_map(move |(assume, detailed)| {
                 [1, 3].map(|threads| Self { compiled: true, level, assume, detailed, threads })
             })
@@ -150,7 +177,7 @@ pub(crate) fn compare_in(
         return Ok(());
     }
     let mut done = Done::default();
-    for config in configs {
+    for config in configs.filter(|c| !c.compiled || has_code(c.level, c.detailed)) {
         run_in(config, program, launch, &mut done, count)
             .map_err(|what| format!("{config:?}: {what}"))?;
     }
@@ -180,9 +207,13 @@ impl Done {
         let compiled = match Compiled::at(kernel, level, detailed) {
             Ok(compiled) => compiled,
             Err((_, refused)) if is_unsupported(&refused) => return Ok(None),
+            // Vectors are shorter there, and so functions are longer.
+            Err((_, Refused::TooLarge)) if level == Level::Portable => return Ok(None),
             Err((_, refused)) => return Err(refused.to_string()),
         };
-        match beyond(level, true, compiled.code()) {
+        // Code by Cranelift has its constants in it.
+        let code = if level == Level::Portable { &[] } else { compiled.code() };
+        match beyond(level, true, code) {
             Some(beyond) => Err(format!("code for {level}: {beyond}")),
             None => Ok(Some(compiled)),
         }

@@ -399,7 +399,7 @@ impl Builder<'_> {
     }
 }
 
-fn kernel(rng: &mut Rng) -> String {
+pub(crate) fn kernel(rng: &mut Rng) -> String {
     let mut b = Builder { rng, text: String::new(), labels: 0 };
     let [s0, s1] = std::array::from_fn(|_| SPECIAL[b.rng.below(SPECIAL.len())]);
     let s2 = SPECIAL64[b.rng.below(SPECIAL64.len())];

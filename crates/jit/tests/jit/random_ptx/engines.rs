@@ -22,6 +22,7 @@ use super::kernel::{Kernel, Shape};
 use super::operands::{IN_BYTES, OWN_BYTES, RACY_BYTES, WIDE_BYTES, eight_bytes, long, word};
 use crate::harness::common::launches::number;
 use crate::harness::common::observed::{Counted, HashingObserver, Observed, of_fast};
+use crate::harness::has_code;
 
 /// Issues per block after which a kernel is assumed to hang.
 const LIMIT: u64 = 300_000;
@@ -82,13 +83,18 @@ pub(crate) fn configs(seed: u64) -> Vec<RunConfig> {
     let mut rng = Rng::new(seed ^ 0x5eed);
     let assume = !rng.one_in(4);
     let interpreted = [Level::Portable, Level::Avx2, Level::Avx512][rng.below(3)].or_less();
-    let levels = [(interpreted, false), (Level::Avx2, true), (Level::Avx512, true)];
-    let together = rng.below(3);
-    let mut all: Vec<RunConfig> = (0..3)
+    let mut levels = vec![(interpreted, false)];
+    levels.extend([Level::Avx2, Level::Avx512].map(|level| (level, true)));
+    if crate::harness::levels().eq([Level::Portable]) {
+        levels = vec![(interpreted, false), (Level::Portable, true)];
+    }
+    let together = rng.below(levels.len());
+    let mut all: Vec<RunConfig> = (0..levels.len())
         .map(|k| {
             let (level, compile) = levels[k];
             let threads = if k == together || rng.one_in(4) { 2 + rng.below(3) } else { 1 };
             let (detailed, commits) = (rng.one_in(2), rng.one_in(8));
+            let detailed = detailed && (!compile || has_code(level, detailed));
             RunConfig { level, compile, assume, detailed, threads, commits }
         })
         .collect();
