@@ -467,8 +467,8 @@ fn exempt_reads_are_judged_again_after_a_barrier() {
     }
 }
 
-/// Words at one base by one row of indices, in units of a word and of 64 words: in a late round, the
-/// second ones were never written.
+/// Words at one base by one row of indices, in units of a word and of 64 words: in a late round,
+/// the second ones were never written.
 #[test]
 fn exempt_reads_in_another_unit_are_judged_by_themselves() {
     let bytes = 1 << 15;
