@@ -290,7 +290,7 @@ impl Generator<'_> {
 
     fn statement(&mut self, at: At) -> Stmt {
         let deep = at.nesting >= 3;
-        match self.rng.below(24) {
+        match self.rng.below(26) {
             0..=2 if !deep => self.branch(at),
             3..=5 if !deep && at.depth < 2 => self.again(at),
             6 if !deep => self.switch(at),
@@ -304,6 +304,7 @@ impl Generator<'_> {
             10 | 11 => self.chain(),
             12 => self.special_register(),
             13 => self.uniform_value(at),
+            14 | 15 => self.accesses(),
             _ => {
                 let group = self.group(at);
                 let number = self.pool.any(group, &mut self.rng);
@@ -440,6 +441,43 @@ impl Generator<'_> {
             let pool = self.pool;
             let template = &pool.all[number];
             lines.push(self.operands(uniform, String::new()).instruction(template));
+        }
+        Stmt::Code(lines)
+    }
+
+    /// Accesses at one base and one index, which counts words or structures that begin with a word:
+    /// loads of the input, or loads and stores in shared memory.
+    fn accesses(&mut self) -> Stmt {
+        let from = ["%i", "%g", "%r3", "%r7"][self.rng.below(4)];
+        let mut lines = vec![format!("and.b32 %t3, {from}, {};", [7, 15, 31][self.rng.below(3)])];
+        if self.rng.one_in(2) {
+            lines.push(format!("xor.b32 %t3, %t3, {};", 1 + self.rng.below(6)));
+        }
+        let guard = ["", "", "@%p2 ", "@!%p4 "][self.rng.below(4)];
+        let shared = !self.determinate() && self.rng.one_in(2);
+        for number in 0..2 + self.rng.below(3) {
+            let (ty, register, count, bytes) = [
+                ("u32", "%r", 10, 4),
+                ("b32", "%r", 10, 4),
+                ("s32", "%d", 8, 4),
+                ("u16", "%h", 6, 2),
+                ("b64", "%d", 8, 8),
+            ][self.rng.below(5)];
+            let value = format!("{register}{}", self.rng.below(count));
+            let (unit, offset) = (bytes << self.rng.below(3), bytes * self.rng.below(4));
+            if !shared {
+                let sign = ["u32", "s32"][self.rng.below(2)];
+                lines.push(format!("mad.wide.{sign} %a{number}, %t3, {unit}, %in;"));
+                lines.push(format!("{guard}ld.global.{ty} {value}, [%a{number}+{offset}];"));
+                continue;
+            }
+            lines.push(format!("mad.lo.u32 %t4, %t3, {unit}, %sm;"));
+            lines.push(match self.rng.one_in(3) {
+                true => {
+                    format!("{guard}st.shared.{} [%t4+{offset}], {value};", ty.replace('s', "u"))
+                }
+                false => format!("{guard}ld.shared.{ty} {value}, [%t4+{offset}];"),
+            });
         }
         Stmt::Code(lines)
     }
