@@ -105,7 +105,7 @@ impl Texel {
     #[must_use]
     pub fn halves(self) -> [u16; 4] {
         match self {
-            Self::Float(values) => values.map(|value| half_of(value)),
+            Self::Float(values) => values.map(half_of),
             Self::Int(values) => values.map(|value| value as u16),
         }
     }
