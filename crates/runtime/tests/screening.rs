@@ -470,7 +470,7 @@ fn exempt_reads_are_judged_again_after_a_barrier() {
 /// Words at one base by one row of indices, in units of a word and of 64 words: in a late round,
 /// the second ones were never written.
 #[test]
-fn exempt_reads_in_another_unit_are_judged_by_themselves() {
+fn exempt_reads_in_other_units_are_judged_apart() {
     let bytes = 1 << 15;
     for (more, fine) in [(0, true), (64, false)] {
         let text = format!(
