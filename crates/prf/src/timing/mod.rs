@@ -8,7 +8,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | sizes and latencies, from TOML |
+//! | [`prf_parameters`] | sizes and latencies, from TOML |
 //! | [`flight`] | an instruction in the pipeline |
 //! | `fetch` | resident warps, block admission, schedulers |
 //! | `cache` | instruction cache and memory |
