@@ -41,39 +41,25 @@ pub fn optimize(function: &mut Function) {
 
 /// Removes parameters of blocks that have one value on all edges.
 pub fn remove_trivial_params(function: &mut Function) {
-    let mut same: Vec<Option<Value>> = vec![None; function.value_count()];
-    let find = |same: &[Option<Value>], mut value: Value| {
-        while let Some(next) = same[value.index()] {
-            value = next;
+    let mut same = Replaced(vec![None; function.value_count()]);
+    let mut incoming: Vec<Vec<&[Value]>> = vec![Vec::new(); function.block_count()];
+    for (_, block) in function.blocks() {
+        for target in block.end.targets() {
+            incoming[target.block.index()].push(&target.args);
         }
-        value
-    };
+    }
+    // Along edges that go forward, values come through all blocks in one round.
+    let order = function.reverse_postorder();
     loop {
-        // By parameter: its only argument other than itself, or that there are several.
-        let mut only: Vec<Option<Option<Value>>> = vec![None; function.value_count()];
-        for (_, block) in function.blocks() {
-            for target in block.end.targets() {
-                let params = &function.block(target.block).params;
-                for (&param, &arg) in params.iter().zip(&target.args) {
-                    let arg = find(&same, arg);
-                    if arg == param || same[param.index()].is_some() {
-                        continue;
-                    }
-                    let slot = &mut only[param.index()];
-                    *slot = match *slot {
-                        None => Some(Some(arg)),
-                        Some(Some(other)) if other == arg => Some(Some(arg)),
-                        _ => Some(None),
-                    };
-                }
-            }
-        }
         let mut changed = false;
-        for (param, only) in only.iter().enumerate() {
-            if let Some(Some(value)) = *only {
-                // Two parameters may be each other's only argument.
-                if find(&same, value).index() != param {
-                    same[param] = Some(value);
+        for &block in &order {
+            for (index, &param) in function.block(block).params.iter().enumerate() {
+                if same.0[param.index()].is_some() {
+                    continue;
+                }
+                let args = incoming[block.index()].iter().map(|args| args[index]);
+                if let Some(value) = only_value(args, param, &mut same) {
+                    same.0[param.index()] = Some(value);
                     changed = true;
                 }
             }
@@ -84,7 +70,7 @@ pub fn remove_trivial_params(function: &mut Function) {
     }
     let keep: Vec<Vec<bool>> = function
         .blocks()
-        .map(|(_, block)| block.params.iter().map(|p| same[p.index()].is_none()).collect())
+        .map(|(_, block)| block.params.iter().map(|p| same.0[p.index()].is_none()).collect())
         .collect();
     for block in 0..function.block_count() {
         let data = function.block_mut(Block::new(block));
@@ -93,7 +79,47 @@ pub fn remove_trivial_params(function: &mut Function) {
             retain(&mut target.args, &keep[target.block.index()]);
         }
     }
-    function.map_uses(|value| find(&same, value));
+    function.map_uses(|value| same.get(value));
+}
+
+/// By value, the one that takes its place.
+struct Replaced(Vec<Option<Value>>);
+
+impl Replaced {
+    /// Returns what takes a value's place in the end.
+    fn get(&self, mut value: Value) -> Value {
+        while let Some(next) = self.0[value.index()] {
+            value = next;
+        }
+        value
+    }
+
+    /// The same, which takes fewer steps the next time.
+    fn find(&mut self, value: Value) -> Value {
+        let last = self.get(value);
+        let mut at = value;
+        while let Some(next) = self.0[at.index()] {
+            self.0[at.index()] = Some(last);
+            at = next;
+        }
+        last
+    }
+}
+
+/// Returns the only argument of a parameter other than itself.
+fn only_value(
+    args: impl Iterator<Item = Value>,
+    param: Value,
+    same: &mut Replaced,
+) -> Option<Value> {
+    let mut only = None;
+    for arg in args {
+        let arg = same.find(arg);
+        if arg != param && *only.get_or_insert(arg) != arg {
+            return None;
+        }
+    }
+    only
 }
 
 fn retain(list: &mut Vec<Value>, keep: &[bool]) {
