@@ -112,8 +112,8 @@ def options(rng):
 
 def program(source):
     """Makes the variables and functions of a program members of a class, and numbers of the thread part of integers."""
-    types, rest = source.split("/* --- GLOBAL VARIABLES --- */") if "/* --- GLOBAL VARIABLES --- */" in source else (None, None)
-    if rest is None:
+    types, found, rest = source.partition("/* --- GLOBAL VARIABLES --- */")
+    if not found:
         raise Unusable("no variables")
     types = types[types.index("static long __undefined;") + len("static long __undefined;"):]
     variables, rest = rest.split("/* --- FORWARD DECLARATIONS --- */")
@@ -241,7 +241,8 @@ def main():
     for seed in range(given.seed, given.seed + given.count):
         rng, name = random.Random(seed), f"p{seed}"
         try:
-            made = run(["csmith", "--seed", str(seed), *options(rng)], LIMIT)
+            # It writes a file of its own where it runs.
+            made = run(["csmith", "--seed", str(seed), *options(rng)], LIMIT, cwd=given.folder)
             (given.folder / f"{name}.cu").write_text(PRELUDE + program(made.stdout) + END.replace("THREADS", str(BLOCKS * BLOCK)))
             compile_both(given.folder, name, rng)
             difference = judge(given.simtlab, given.folder, name, rng)
