@@ -665,6 +665,18 @@ pub enum Judged {
     All,
 }
 
+impl Judged {
+    /// Returns whether accesses in a state space are judged.
+    #[must_use]
+    pub fn includes(self, space: Space) -> bool {
+        match (self, space) {
+            (Self::Nothing, _) | (_, Space::Param | Space::Const) => false,
+            (Self::Shared, space) => matches!(space, Space::Shared | Space::Generic),
+            (Self::All, _) => true,
+        }
+    }
+}
+
 /// Storage of webs.
 #[derive(Clone, Debug)]
 pub(crate) struct Storage {

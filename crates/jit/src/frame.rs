@@ -7,6 +7,7 @@ use crate::screen_log::{ExemptCell, LogChunk};
 use crate::warp_context::{BarrierState, WarpContext};
 use fast::{StackCharges, StackEntry, Tally};
 use std::mem::{MaybeUninit, offset_of};
+use vector::Counter;
 
 /// In place of a block or a resume point: none.
 pub(crate) const NO_BLOCK: u32 = u32::MAX;
@@ -220,6 +221,23 @@ macro_rules! splits {
 splits! {
     SPLIT_BRANCHES split_branches; PUSHES pushes; MERGES merges; EMPTIED emptied;
     MAX_HEIGHT max_height; MORE_PATHS more_paths; SPLIT_RETURNS split_returns;
+}
+
+impl Frame {
+    /// Returns the offset of a counter.
+    pub(crate) fn of(counter: Counter) -> i64 {
+        match counter {
+            Counter::SplitBranches => Self::SPLIT_BRANCHES,
+            Counter::Pushes => Self::PUSHES,
+            Counter::Merges => Self::MERGES,
+            Counter::Emptied => Self::EMPTIED,
+            Counter::Memory => Self::MEMORY,
+            Counter::MorePaths => Self::MORE_PATHS,
+            Counter::SplitReturns => Self::SPLIT_RETURNS,
+            Counter::Collectives => Self::COLLECTIVES,
+            Counter::UnnamedCollectives => Self::UNNAMED,
+        }
+    }
 }
 
 macro_rules! counters {

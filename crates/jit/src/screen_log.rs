@@ -4,7 +4,7 @@
 //! The host tells code which accesses need no entry: those to certain bytes, by place.
 
 use std::mem::offset_of;
-use vector::Scale;
+use vector::{Access, Scale, Shape};
 
 /// What entries consist of: a head, and for addresses that differ by lane, a row behind it.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +81,18 @@ pub(crate) enum LogAddresses {
 }
 
 impl LogAddresses {
+    /// Returns how those of an access are given, whose row has 64 bits a lane if it is `wide`.
+    pub(crate) fn of(access: &Access, wide: bool) -> Self {
+        // A row is an address by itself, unless numbers are scaled.
+        let scale = access.shape.scale().unwrap_or(Scale { shift: 0, signed: false });
+        match access.shape {
+            Shape::One => Self::Line(0),
+            Shape::Adjacent => Self::Line(access.word.into()),
+            Shape::Any | Shape::Indexed(_) if wide => Self::Wide(scale),
+            Shape::Any | Shape::Indexed(_) => Self::Narrow(scale),
+        }
+    }
+
     /// The chunks of an entry.
     pub(crate) fn chunks(self) -> usize {
         match self {

@@ -313,6 +313,15 @@ impl Access {
     pub fn bytes(&self) -> u64 {
         u64::from(self.word) * u64::from(self.words)
     }
+
+    /// Returns the offset of an access to parameters at a constant address, if it is aligned, and
+    /// inside so many bytes of them.
+    #[must_use]
+    pub fn param(&self, address: u64, param_bytes: u64) -> Option<i64> {
+        let at = u64::from((address as u32).wrapping_add(self.offset as u32));
+        let inside = self.space == Space::Param && at + self.bytes() <= param_bytes;
+        (inside && at.is_multiple_of(self.bytes())).then_some(at as i64)
+    }
 }
 
 /// An atomic operation on words of 32 or 64 bits. If a check of its addresses fails, the

@@ -16,7 +16,7 @@ impl Lowering<'_> {
 
     /// A copy from global to shared memory.
     pub(super) fn copy(&mut self, copy: &Copy, args: &[Value]) {
-        self.left.push(copy.from.step.step);
+        self.lowered.left.push(copy.from.step.step);
         let lanes = self.mask(args[0]);
         // The mask of the lanes that read, the addresses, and the operands of the step.
         self.store_operands(&copy.from, &args[1..]);

@@ -7,31 +7,16 @@ use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
 use vector::{BlockCounts, Counter, Value};
 
-/// The frame's offset of a counter.
-fn field(counter: Counter) -> i64 {
-    match counter {
-        Counter::SplitBranches => Frame::SPLIT_BRANCHES,
-        Counter::Pushes => Frame::PUSHES,
-        Counter::Merges => Frame::MERGES,
-        Counter::Emptied => Frame::EMPTIED,
-        Counter::Memory => Frame::MEMORY,
-        Counter::MorePaths => Frame::MORE_PATHS,
-        Counter::SplitReturns => Frame::SPLIT_RETURNS,
-        Counter::Collectives => Frame::COLLECTIVES,
-        Counter::UnnamedCollectives => Frame::UNNAMED,
-    }
-}
-
 impl Lowering<'_> {
     pub(super) fn add_constant_to(&mut self, counter: Counter, by: u32) {
         let by = self.iconst(by.into());
-        self.add_to(by, self.frame, field(counter));
+        self.add_to(by, self.frame, Frame::of(counter));
     }
 
     pub(super) fn add_scalar(&mut self, counter: Counter, by: Value) {
         if self.known(by) != Some(0) {
             let by = self.s(by);
-            self.add_to(by, self.frame, field(counter));
+            self.add_to(by, self.frame, Frame::of(counter));
         }
     }
 
@@ -41,8 +26,8 @@ impl Lowering<'_> {
         if counts == (BlockCounts { block, first, depth, ..BlockCounts::default() }) {
             return;
         }
-        let index = self.counts.len();
-        self.counts.push(counts);
+        let index = self.lowered.counts.len();
+        self.lowered.counts.push(counts);
         let population = self.s(args[0]);
         match index.checked_sub(BLOCK_COUNTERS) {
             None => self.add_to(population, self.frame, Frame::BLOCK_COUNTERS + 8 * index as i64),

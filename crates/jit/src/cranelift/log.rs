@@ -5,23 +5,13 @@ use crate::frame::Frame;
 use crate::screen_log::{ExemptCell, ExemptSite, LogAddresses, LogChunk, LogSite};
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
-use fast::code::Judged;
-use ir::mods::Space;
-use vector::{Access, Scale, Shape, Value};
-
-/// A row that is an address by itself.
-const PLAIN: Scale = Scale { shift: 0, signed: false };
+use vector::{Access, Shape, Value};
 
 impl Lowering<'_> {
     /// Logs an access in screened launches; otherwise this does nothing. The arguments are those of
     /// [`vector::Op::Load`].
     pub(super) fn log_access(&mut self, access: &Access, args: &[Value]) {
-        let judged = match (self.code.screened, access.space) {
-            (None | Some(Judged::Nothing), _) | (_, Space::Param | Space::Const) => false,
-            (Some(Judged::Shared), space) => matches!(space, Space::Shared | Space::Generic),
-            (Some(Judged::All), _) => true,
-        };
-        if !judged {
+        if !self.code.screened.is_some_and(|judged| judged.includes(access.space)) {
             return;
         }
         let (addresses, address, rows) = self.logged_addresses(access, args);
@@ -29,10 +19,10 @@ impl Lowering<'_> {
             LogAddresses::Line(stride) => 31 * stride as u64 + access.bytes(),
             _ => access.bytes(),
         };
-        let cell = self.exempt_sites.len() as u32;
-        self.exempt_sites.push(ExemptSite { first: access.offset, span });
-        let site = self.log_sites.len() as u32;
-        self.log_sites.push(LogSite { step: access.step.step, addresses, cell });
+        let cell = self.lowered.exempt_sites.len() as u32;
+        self.lowered.exempt_sites.push(ExemptSite { first: access.offset, span });
+        let site = self.lowered.log_sites.len() as u32;
+        self.lowered.log_sites.push(LogSite { step: access.step.step, addresses, cell });
         let done = self.b.create_block();
         if let (LogAddresses::Line(_), Some(address)) = (addresses, address) {
             // Accesses whose address is in the cell's range are exempt.
@@ -95,19 +85,13 @@ impl Lowering<'_> {
         access: &Access,
         args: &[Value],
     ) -> (LogAddresses, Option<Val>, Vals) {
-        let (scalar, row, scale) = match access.shape {
-            Shape::One | Shape::Adjacent => {
-                let stride = if access.shape == Shape::One { 0 } else { i64::from(access.word) };
-                let address = self.s(args[1]);
-                return (LogAddresses::Line(stride), Some(address), Vals::new());
-            }
-            Shape::Any => (None, args[1], PLAIN),
-            Shape::Indexed(scale) => (Some(self.s(args[1])), args[2], scale),
+        let row = args[access.shape.operands()];
+        let addresses = LogAddresses::of(access, self.is_wide(row));
+        let scalar = (access.shape != Shape::Any).then(|| self.s(args[1]));
+        let rows = match addresses {
+            LogAddresses::Line(_) => Vals::new(),
+            _ => self.row(row),
         };
-        let addresses = match self.is_wide(row) {
-            true => LogAddresses::Wide(scale),
-            false => LogAddresses::Narrow(scale),
-        };
-        (addresses, scalar, self.row(row))
+        (addresses, scalar, rows)
     }
 }

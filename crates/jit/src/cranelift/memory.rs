@@ -47,7 +47,7 @@ impl Lowering<'_> {
             Space::Param => Room::Window(Frame::PARAMS, Frame::PARAMS_LEN),
             Space::Local => Room::Window(Frame::LOCAL, Frame::LOCAL_LEN),
             _ => {
-                let entry = index_of(&mut self.region_steps, access.step.step);
+                let entry = index_of(&mut self.lowered.region_steps, access.step.step);
                 Room::Map(entry as i64 * RegionCache::SIZE)
             }
         }
@@ -91,10 +91,7 @@ impl Lowering<'_> {
 
     /// Returns the offset of a parameter if it is constant, aligned and in bounds.
     fn param(&self, access: &Access, address: Value) -> Option<i64> {
-        let base = self.known(address).filter(|_| access.space == Space::Param)?;
-        let at = u64::from((base as u32).wrapping_add(access.offset as u32));
-        let inside = at + access.bytes() <= self.code.param_bytes as u64;
-        (inside && at.is_multiple_of(access.bytes())).then_some(at as i64)
+        access.param(self.known(address)?, self.code.param_bytes as u64)
     }
 
     pub(super) fn load(&mut self, access: &Access, args: &[Value], results: &[Value]) {
@@ -119,7 +116,7 @@ impl Lowering<'_> {
 
     /// Leaves an access to the interpreter.
     pub(super) fn only_interpreted(&mut self, access: &Access, args: &[Value], results: &[Value]) {
-        self.left.push(access.step.step);
+        self.lowered.left.push(access.step.step);
         let lanes = self.mask(args[0]);
         self.interpret_access(access, args, lanes);
         for (home, &result) in access.step.results.iter().zip(results) {

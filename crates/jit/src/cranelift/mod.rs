@@ -112,20 +112,12 @@ struct Lowering<'a> {
     stop: ir::Block,
     /// Where warps continue, by number.
     resumes: Vec<ir::Block>,
-    points: Vec<ResumePoint>,
-    seat_bytes: usize,
-    counts: Vec<BlockCounts>,
-    sregs: Vec<u32>,
-    sreg_rows: Vec<u32>,
-    region_steps: Vec<u32>,
-    log_sites: Vec<LogSite>,
-    exempt_sites: Vec<ExemptSite>,
-    /// Steps that the interpreter executes because they have no form here.
-    left: Vec<u32>,
+    lowered: Lowered,
     refused: Option<Refused>,
 }
 
 /// What the host has to know of a translated function.
+#[derive(Default)]
 struct Lowered {
     points: Vec<ResumePoint>,
     seat_bytes: usize,
@@ -135,6 +127,7 @@ struct Lowered {
     region_steps: Vec<u32>,
     log_sites: Vec<LogSite>,
     exempt_sites: Vec<ExemptSite>,
+    /// Steps that the interpreter executes because they have no form here.
     left: Vec<u32>,
 }
 
@@ -254,36 +247,14 @@ fn lower(
         lanes: FxHashMap::default(),
         stop,
         resumes: Vec::new(),
-        points: Vec::new(),
-        seat_bytes: 0,
-        counts: Vec::new(),
-        sregs: Vec::new(),
-        sreg_rows: Vec::new(),
-        region_steps: Vec::new(),
-        log_sites: Vec::new(),
-        exempt_sites: Vec::new(),
-        left: Vec::new(),
+        lowered: Lowered::default(),
         refused: None,
         b,
     };
     this.function();
-    let Lowering { b, refused, points, seat_bytes, counts, sregs, sreg_rows, .. } = this;
+    let Lowering { b, refused, lowered, .. } = this;
     b.finalize(target::isa(Registers::Backtracking)?.frontend_config());
-    if let Some(refused) = refused {
-        return Err(refused);
-    }
-    let Lowering { region_steps, log_sites, exempt_sites, left, .. } = this;
-    Ok(Lowered {
-        points,
-        seat_bytes,
-        counts,
-        sregs,
-        sreg_rows,
-        region_steps,
-        log_sites,
-        exempt_sites,
-        left,
-    })
+    refused.map_or(Ok(lowered), Err)
 }
 
 impl Lowering<'_> {

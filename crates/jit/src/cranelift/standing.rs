@@ -57,7 +57,7 @@ impl Lowering<'_> {
         let block = self.iconst32(standing.block);
         self.put_at(block, top, ENTRY_BLOCK);
         self.put_at(running, top, ENTRY_LANES);
-        let point = self.iconst32(self.points.len() as u32);
+        let point = self.iconst32(self.lowered.points.len() as u32);
         self.put_at(point, self.context, WarpContext::RESUME);
     }
 
@@ -105,7 +105,7 @@ impl Lowering<'_> {
                 bytes += size_of_place(&one.place);
             }
         }
-        self.seat_bytes = self.seat_bytes.max(bytes as usize);
+        self.lowered.seat_bytes = self.lowered.seat_bytes.max(bytes as usize);
         kept
     }
 
@@ -165,7 +165,7 @@ impl Lowering<'_> {
         };
         let kept = standing.homes.iter().zip(values);
         let kept = kept.filter_map(|(&home, value)| Some((home, of(value)?))).collect();
-        self.points.push(ResumePoint { after: standing.step, kept });
+        self.lowered.points.push(ResumePoint { after: standing.step, kept });
     }
 
     /// Lanes arrive at a barrier, and the warp waits, unless it is the last one. The arguments are

@@ -345,7 +345,7 @@ impl Lowering<'_> {
     pub(super) fn sreg(&mut self, sreg: Sreg, result: Option<Value>) {
         let Some(value) = result else { return };
         if self.source.ty(value) == Type::Scalar {
-            let index = index_of(&mut self.sregs, sreg.step);
+            let index = index_of(&mut self.lowered.sregs, sreg.step);
             let list = match vector::translate::is_by_warp(sreg.reg) {
                 true => self.load64(self.context, WarpContext::SREGS),
                 false => self.field64(Frame::CTA_SREGS),
@@ -353,7 +353,7 @@ impl Lowering<'_> {
             let value = self.load64(list, 8 * index as i64);
             return self.put_scalar(result, value);
         }
-        let index = index_of(&mut self.sreg_rows, sreg.step);
+        let index = index_of(&mut self.lowered.sreg_rows, sreg.step);
         let rows = self.load64(self.context, WarpContext::SREG_ROWS);
         let list = self.load_vectors(rows, 128 * index as i64, false);
         self.put_row(result, &list);

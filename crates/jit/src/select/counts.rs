@@ -8,21 +8,6 @@ use crate::vcode::{Mem, Part, VReg, View};
 use iced_x86::Code as Op;
 use vector::{BlockCounts, Counter, Value};
 
-/// The frame's offset of a counter.
-fn field(counter: Counter) -> i64 {
-    match counter {
-        Counter::SplitBranches => Frame::SPLIT_BRANCHES,
-        Counter::Pushes => Frame::PUSHES,
-        Counter::Merges => Frame::MERGES,
-        Counter::Emptied => Frame::EMPTIED,
-        Counter::Memory => Frame::MEMORY,
-        Counter::MorePaths => Frame::MORE_PATHS,
-        Counter::SplitReturns => Frame::SPLIT_RETURNS,
-        Counter::Collectives => Frame::COLLECTIVES,
-        Counter::UnnamedCollectives => Frame::UNNAMED,
-    }
-}
-
 impl Selector<'_> {
     fn add_constant(&mut self, to: Mem, by: u32) {
         if by == 1 {
@@ -33,16 +18,16 @@ impl Selector<'_> {
     }
 
     pub(super) fn add_constant_to(&mut self, counter: Counter, by: u32) {
-        self.add_constant(Mem::frame(field(counter)), by);
+        self.add_constant(Mem::frame(Frame::of(counter)), by);
     }
 
     pub(super) fn add_scalar(&mut self, counter: Counter, by: Value) {
         match self.known(by) {
             Some(0) => {}
-            Some(by) => self.add_constant(Mem::frame(field(counter)), by as u32),
+            Some(by) => self.add_constant(Mem::frame(Frame::of(counter)), by as u32),
             None => {
                 let by = self.s(by);
-                self.f.effect(Op::Add_rm64_r64, (Mem::frame(field(counter)), by));
+                self.f.effect(Op::Add_rm64_r64, (Mem::frame(Frame::of(counter)), by));
             }
         }
     }

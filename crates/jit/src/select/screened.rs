@@ -6,7 +6,6 @@ use crate::frame::Frame;
 use crate::screen_log::{ExemptCell, ExemptSite, LogAddresses, LogChunk, LogSite};
 use crate::vcode::{Mem, Part, VReg, View};
 use fast::Level;
-use fast::code::Judged;
 use iced_x86::{Code as Op, Register};
 use ir::mods::{Order, Space};
 use simt::observe::AccessKind;
@@ -14,9 +13,6 @@ use smallvec::SmallVec;
 use vector::{Access, Scale, Shape, Value};
 
 use Register::{R11, RAX, RBP, RCX, RDI, RDX, RSI};
-
-/// A row that is an address by itself.
-const PLAIN: Scale = Scale { shift: 0, signed: false };
 
 /// Loads of the same lanes at the same rows of addresses but for their offsets, in weak order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,12 +39,7 @@ impl Selector<'_> {
     /// Logs an access in screened launches; otherwise this does nothing. The arguments are those of
     /// [`vector::Op::Load`].
     pub(super) fn log_access(&mut self, access: &Access, args: &[Value]) {
-        let judged = match (self.code.screened, access.space) {
-            (None | Some(Judged::Nothing), _) | (_, Space::Param | Space::Const) => false,
-            (Some(Judged::Shared), space) => matches!(space, Space::Shared | Space::Generic),
-            (Some(Judged::All), _) => true,
-        };
-        if !judged {
+        if !self.code.screened.is_some_and(|judged| judged.includes(access.space)) {
             return;
         }
         let lanes = self.mask(args[0]);
@@ -168,20 +159,14 @@ impl Selector<'_> {
         access: &Access,
         args: &[Value],
     ) -> (LogAddresses, Option<VReg>, SmallVec<[VReg; 4]>) {
-        let (scalar, row, scale) = match access.shape {
-            Shape::One | Shape::Adjacent => {
-                let stride = if access.shape == Shape::One { 0 } else { i64::from(access.word) };
-                let address = self.s(args[1]);
-                return (LogAddresses::Line(stride), Some(address), SmallVec::new());
-            }
-            Shape::Any => (None, args[1], PLAIN),
-            Shape::Indexed(scale) => (Some(self.s(args[1])), args[2], scale),
+        let row = args[access.shape.operands()];
+        let addresses = LogAddresses::of(access, self.is_wide(row));
+        let scalar = (access.shape != Shape::Any).then(|| self.s(args[1]));
+        let rows = match addresses {
+            LogAddresses::Line(_) => SmallVec::new(),
+            _ => self.registers(row),
         };
-        let addresses = match self.is_wide(row) {
-            true => LogAddresses::Wide(scale),
-            false => LogAddresses::Narrow(scale),
-        };
-        (addresses, scalar, self.registers(row))
+        (addresses, scalar, rows)
     }
 }
 

@@ -141,10 +141,7 @@ impl Selector<'_> {
 
     /// Returns the offset of a parameter if it is constant, aligned and in bounds.
     fn param(&self, access: &Access, address: Value) -> Option<i64> {
-        let base = self.known(address).filter(|_| access.space == Space::Param)?;
-        let at = u64::from((base as u32).wrapping_add(access.offset as u32));
-        let inside = at + access.bytes() <= self.code.param_bytes as u64;
-        (inside && at.is_multiple_of(access.bytes())).then_some(at as i64)
+        access.param(self.known(address)?, self.code.param_bytes as u64)
     }
 
     pub(super) fn load(&mut self, access: &Access, args: &[Value], results: &[Value]) {
