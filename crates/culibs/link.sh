@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the shared mathematics libraries of the static ones in the same folder, and the one in front of NVRTC: link.sh FOLDER (target/debug).
+# Makes the shared mathematics libraries of the static ones in the same folder, NVML and the library in front of NVRTC: link.sh FOLDER (target/debug).
 # Programs ask for symbols of the version that the library's name is. CUDA 12 and 13 have different names for some.
 set -euo pipefail
 
@@ -8,9 +8,11 @@ source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/link
 
 # exporting NAME PATTERN OPTION...: a shared library of this name, which exports the functions with these names.
 exporting() {
-  local name=$1 pattern=$2 made=$folder/$1.$$ map=$folder/$1.$$.map
+  local name=$1 pattern=$2 made=$folder/$1.$$ map=$folder/$1.$$.map version=$1
   shift 2
-  printf '%s {\n  global: %s;\n  local: *;\n};\n' "$name" "$pattern" > "$map"
+  # NVML's symbols have no version: its name could not be one.
+  [[ "$name" != *-* ]] || version=
+  printf '%s {\n  global: %s;\n  local: *;\n};\n' "$version" "$pattern" > "$map"
   "${CC:-cc}" -shared -o "$made" -Wl,-soname,"$name" -Wl,--version-script="$map" "$@"
   mv "$made" "$folder/$name"
   rm "$map"
@@ -31,6 +33,7 @@ library libcublaslt.a 'cublasLt*' libcublasLt.so.12 libcublasLt.so.13
 library libcurand.a 'curand*' libcurand.so.10
 library libcufft.a 'cufft*' libcufft.so.11 libcufft.so.12
 library libcusparse.a 'cusparse*' libcusparse.so.12
+library libnvml.a 'nvml*' libnvidia-ml.so.1
 library libcusolver.a 'cusolver*' libcusolver.so.11 libcusolver.so.12
 
 for version in 12 13; do

@@ -7,7 +7,8 @@
 
 use hostmem::Argument;
 
-use crate::layout::{Abi, structs};
+use crate::layout::Abi;
+use crate::structs;
 
 structs! {
     DRIVER_LAYOUTS;

@@ -55,12 +55,13 @@ impl<T: Abi, const N: usize> Abi for [T; N] {
 }
 
 /// Reads a part of a value.
-pub(crate) fn read_at<T: Abi>(bytes: &[u8], offset: usize) -> T {
+#[must_use]
+pub fn read_at<T: Abi>(bytes: &[u8], offset: usize) -> T {
     T::from_bytes(&bytes[offset..][..size_of::<T>()])
 }
 
 /// Writes a part of a value.
-pub(crate) fn write_at<T: Abi>(value: &T, out: &mut [u8], offset: usize) {
+pub fn write_at<T: Abi>(value: &T, out: &mut [u8], offset: usize) {
     value.write_to(&mut out[offset..][..size_of::<T>()]);
 }
 
@@ -94,6 +95,7 @@ pub struct Layout {
 /// Declares structures with the layout of C, and a constant with their layouts.
 /// `Name = "C type": Extent` may leave out the type, if it has the same name, and the extent, if it
 /// is [`Extent::Whole`].
+#[macro_export]
 macro_rules! structs {
     ($layouts:ident; $(
         $(#[$meta:meta])*
@@ -109,41 +111,39 @@ macro_rules! structs {
                 $(pub $field: $ty,)+
             }
 
-            impl $crate::layout::Abi for $name {
+            impl $crate::Abi for $name {
                 fn from_bytes(bytes: &[u8]) -> Self {
                     Self {
-                        $($field: $crate::layout::read_at(
+                        $($field: $crate::read_at(
                             bytes,
-                            std::mem::offset_of!(Self, $field),
+                            ::std::mem::offset_of!(Self, $field),
                         ),)+
                     }
                 }
 
                 fn write_to(&self, out: &mut [u8]) {
-                    $($crate::layout::write_at(
+                    $($crate::write_at(
                         &self.$field,
                         out,
-                        std::mem::offset_of!(Self, $field),
+                        ::std::mem::offset_of!(Self, $field),
                     );)+
                 }
             }
         )+
 
         /// The layouts of these structures.
-        pub(crate) const $layouts: &[$crate::layout::Layout] = &[$($crate::layout::Layout {
-            name: structs!(@first $($c,)? stringify!($name)),
-            extent: structs!(
-                @first $($crate::layout::Extent::$extent,)? $crate::layout::Extent::Whole
+        pub const $layouts: &[$crate::Layout] = &[$($crate::Layout {
+            name: $crate::structs!(@first $($c,)? stringify!($name)),
+            extent: $crate::structs!(
+                @first $($crate::Extent::$extent,)? $crate::Extent::Whole
             ),
-            size: size_of::<$name>(),
+            size: ::std::mem::size_of::<$name>(),
             fields: &[$((
                 stringify!($field),
-                std::mem::offset_of!($name, $field),
-                size_of::<$ty>(),
+                ::std::mem::offset_of!($name, $field),
+                ::std::mem::size_of::<$ty>(),
             ),)+],
         },)+];
     };
     (@first $first:expr $(, $second:expr)?) => { $first };
 }
-
-pub(crate) use structs;

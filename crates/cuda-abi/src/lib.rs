@@ -12,13 +12,15 @@ mod driver;
 pub mod host;
 mod layout;
 mod numbers;
+mod own;
 mod runtime;
 mod status;
 
 pub use driver::*;
 pub use hostmem::{Argument, arguments};
-pub use layout::{Abi, Extent, Layout};
+pub use layout::{Abi, Extent, Layout, read_at, write_at};
 pub use numbers::*;
+pub use own::*;
 pub use runtime::*;
 pub use status::{Outcome, Status};
 

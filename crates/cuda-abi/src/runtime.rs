@@ -6,7 +6,7 @@
 
 use hostmem::Argument;
 
-use crate::layout::structs;
+use crate::structs;
 
 structs! {
     RUNTIME_LAYOUTS;

@@ -18,6 +18,7 @@ use crate::failure;
 use crate::settings::Settings;
 use crate::state::Driver;
 use crate::state::pending::{ClientCall, Item, Work};
+use crate::state::usage::USAGE;
 
 /// The driver, once it is initialised.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -25,14 +26,14 @@ static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Returns whether another process initialised the driver, so that this one is its child.
-fn is_child() -> bool {
+pub(crate) fn is_child() -> bool {
     let owner = OWNER.load(Ordering::Relaxed);
     owner != 0 && owner != std::process::id()
 }
 
-/// Returns the API version that the driver reports, which is available before it is initialised.
-pub(crate) fn version() -> i32 {
-    Settings::new(|name| std::env::var(name).ok()).version
+/// Returns the settings, which are available before the driver is initialised.
+pub(crate) fn settings() -> Settings {
+    Settings::new(|name| std::env::var(name).ok())
 }
 
 /// Initialises the driver.
@@ -149,6 +150,7 @@ fn leave(driver: &mut Driver) -> ClientCalls {
         // Without a thread, the client's calls do the work.
         driver.pending.has_thread = thread.spawn(attend).is_ok();
     }
+    USAGE.note(driver.device.memory_use().0, driver.contexts.values().map(|c| c.device));
     let plain = std::mem::take(&mut driver.shared.calls);
     let due = std::mem::take(&mut driver.pending.due);
     ClientCalls { plain, due }

@@ -4,6 +4,8 @@ use runtime::device::{Capability, Device};
 use runtime::{Asynchrony, CheckSet, Choice, Faults, Level, MatrixSums};
 use std::path::PathBuf;
 
+use crate::state::usage::MOST_DEVICES;
+
 /// The driver's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -78,7 +80,8 @@ impl Settings {
             capability: variable("SIMTLAB_COMPUTE_CAPABILITY")
                 .and_then(|text| dotted(&text))
                 .unwrap_or((8, 0)),
-            devices: number("SIMTLAB_DEVICES").map_or(1, |n| n.clamp(1, 16) as i32),
+            devices: number("SIMTLAB_DEVICES")
+                .map_or(1, |n| n.clamp(1, MOST_DEVICES as u64) as i32),
             memory: number("SIMTLAB_DEVICE_MEMORY").unwrap_or(DEVICE_MEMORY),
             padding: number("SIMTLAB_PADDING").map_or(1, |n| n.clamp(1, MOST_PADDING)),
             version: variable("SIMTLAB_CUDA_VERSION")

@@ -1,12 +1,16 @@
 //! Devices: names, limits, attributes.
 
 use cuda_abi::host::{Ptr, name as read_name, put, put_bytes, put_i32, put_if, put_u64};
-use cuda_abi::{CUdevice_P2PAttribute, CUdevice_attribute, CUdevprop, Outcome, Status};
+use cuda_abi::{
+    CUdevice_P2PAttribute, CUdevice_attribute, CUdevprop, DeviceStatus, Outcome, Status,
+};
 use runtime::device::{
     CONSTANT, Device, MAX_BLOCK, MAX_GRID, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED,
 };
 
+use crate::settings::Settings;
 use crate::state::Driver;
+use crate::state::usage::USAGE;
 use runtime::WARP_SIZE;
 
 /// The number of 32-bit registers of a multiprocessor, and of a block.
@@ -24,7 +28,7 @@ pub(crate) fn count(d: &mut Driver, out: Ptr) -> Outcome {
 pub(crate) fn name(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome {
     d.device(device)?;
     let room = usize::try_from(room).ok().filter(|&r| r > 0).ok_or(Status::INVALID_VALUE)?;
-    let mut text = format!("Simtlab virtual device {device}").into_bytes();
+    let mut text = device_name(device).into_bytes();
     text.truncate(room - 1);
     text.push(0);
     put_bytes(out, &text)
@@ -32,10 +36,52 @@ pub(crate) fn name(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome 
 
 pub(crate) fn uuid(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
     d.device(device)?;
+    put(out, &device_uuid(device))
+}
+
+fn device_name(device: i32) -> String {
+    format!("Simtlab virtual device {device}")
+}
+
+fn device_uuid(device: i32) -> [u8; 16] {
     // No byte is zero: CuPy takes the identifier for a C string.
     let mut uuid = *b"simtlab-device-0";
     uuid[15] = b'0'.wrapping_add(device as u8).max(1);
-    put(out, &uuid)
+    uuid
+}
+
+/// Describes a device and its use by this process, which a child of `fork` has none of.
+pub(crate) fn status(settings: &Settings, device: i32, is_child: bool) -> Outcome<DeviceStatus> {
+    use CUdevice_attribute as A;
+    if !(0..settings.devices).contains(&device) {
+        return Err(Status::INVALID_DEVICE);
+    }
+    let get =
+        |attribute| value(attribute, settings.device(), settings.capability, device).unsigned_abs();
+    let mut name = [0; 96];
+    let text = device_name(device);
+    let len = text.len().min(name.len() - 1);
+    name[..len].copy_from_slice(&text.as_bytes()[..len]);
+    let used = |count: u64| if is_child { 0 } else { count };
+    Ok(DeviceStatus {
+        name,
+        uuid: device_uuid(device),
+        devices: settings.devices.unsigned_abs(),
+        contexts: used(USAGE.contexts(device).into()) as u32,
+        major: get(A::COMPUTE_CAPABILITY_MAJOR),
+        minor: get(A::COMPUTE_CAPABILITY_MINOR),
+        pci_domain: get(A::PCI_DOMAIN_ID),
+        pci_bus: get(A::PCI_BUS_ID),
+        pci_device: get(A::PCI_DEVICE_ID),
+        version: settings.version.unsigned_abs(),
+        clock: get(A::CLOCK_RATE),
+        memory_clock: get(A::MEMORY_CLOCK_RATE),
+        bus_width: get(A::GLOBAL_MEMORY_BUS_WIDTH),
+        multiprocessors: get(A::MULTIPROCESSOR_COUNT),
+        memory: settings.memory,
+        used: used(USAGE.memory()),
+        busy: used(USAGE.busy()),
+    })
 }
 
 pub(crate) fn total_memory(d: &mut Driver, out: Ptr, device: i32) -> Outcome {

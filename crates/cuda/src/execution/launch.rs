@@ -12,6 +12,7 @@ use crate::state::Driver;
 use crate::state::action::Launch;
 use crate::state::memory::{Allocation, pages_of};
 use crate::state::pending::{HeldLaunch, Work};
+use crate::state::usage::USAGE;
 
 /// Runs a launch in a context. One that waits for memory that others can change is kept.
 pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step> {
@@ -27,7 +28,8 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     let shown = map_pinned(d, &launch.params);
     let keeps = others_can_change_memory(d, context);
     swap_heap(d, context);
-    let end = d.device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps);
+    let end = USAGE
+        .during(|| d.device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps));
     swap_heap(d, context);
     let launch = Ran { name, shape: launch.shape, shown };
     conclude(d, context, launch, end)
@@ -37,7 +39,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
 pub(super) fn resume(d: &mut Driver, context: u64, held: HeldLaunch) -> Outcome<Step> {
     let HeldLaunch { waiting, name, shape, shown } = held;
     swap_heap(d, context);
-    let end = d.device.resume(*waiting);
+    let end = USAGE.during(|| d.device.resume(*waiting));
     swap_heap(d, context);
     conclude(d, context, Ran { name, shape, shown }, end)
 }

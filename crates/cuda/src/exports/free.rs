@@ -1,11 +1,11 @@
 //! Functions that need no lock: initialisation, errors, versions; and notes of a library on top of
 //! this one.
 
-use cuda_abi::host::{Ptr, name as read_name, put_i32, put_u64};
+use cuda_abi::host::{Ptr, name as read_name, put, put_i32, put_u64};
 use cuda_abi::{Outcome, Status};
 use runtime::{Addr, Check, Event};
 
-use crate::api::library;
+use crate::api::{device, library};
 use crate::entry::{self, outside};
 use crate::errors::of_context;
 use crate::execution::transfer::device_endpoint;
@@ -22,7 +22,7 @@ pub extern "C" fn cuInit(flags: u32) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDriverGetVersion(out: Ptr) -> i32 {
     outside(|| {
-        let version = entry::version();
+        let version = entry::settings().version;
         put_i32(out, version)
     })
 }
@@ -102,6 +102,14 @@ pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: P
         failure::record_call(d, call, status, name, arguments);
         Ok(())
     })
+}
+
+/// Describes a device and its use by this process (`cuda_abi::DeviceStatus`): before the driver is
+/// initialised, too, while a kernel runs, and in a child of `fork`, which uses none. Not part of
+/// CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_device(out: Ptr, device: i32) -> i32 {
+    outside(|| put(out, &device::status(&entry::settings(), device, entry::is_child())?))
 }
 
 /// An access for which memory is exposed: the host writes the bytes.

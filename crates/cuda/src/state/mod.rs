@@ -22,6 +22,7 @@ pub(crate) mod pool;
 pub(crate) mod process;
 pub(crate) mod shared;
 pub(crate) mod stream;
+pub(crate) mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;

@@ -25,6 +25,7 @@ _LINKS = (
     ("libcuda.so", "libcuda.so"),
     ("libcudart.so.12", "libcudart.so.12"),
     ("libcudart.so.13", "libcudart.so.13"),
+    ("libnvidia-ml.so.1", "libnvidia-ml.so.1"),
 )
 
 

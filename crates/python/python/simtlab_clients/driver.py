@@ -7,7 +7,8 @@ from typing import List, Optional
 #: The folder of the libraries: `simtlab exec` sets it, and `simtlab.enable()`.
 FOLDER = "SIMTLAB_RUN_LIBRARIES"
 
-_RUNTIMES = ("libcudart.so.12", "libcudart.so.13")
+#: Libraries on top of the driver's that processes load by name.
+_OTHERS = ("libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1")
 
 _library: Optional[ctypes.CDLL] = None
 _kept: List[ctypes.CDLL] = []
@@ -26,12 +27,12 @@ def folder() -> str:
 
 
 def preload() -> None:
-    """Loads the driver library and the runtime libraries, so that the loader takes them for others of their names.
+    """Loads the driver library, the runtime libraries and the management library, so that the loader takes them for others of their names.
 
     Only libraries that no other of the same name is loaded before can be replaced.
     """
     library()
-    for name in _RUNTIMES:
+    for name in _OTHERS:
         path = os.path.join(folder(), name)
         if os.path.exists(path):
             _kept.append(ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL))
