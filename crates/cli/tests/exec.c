@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
     if (launch(kernel, fault ? 64 : 32, data) != (fault ? 700 : 0)) return 97;
     if (fault) return 0;
     if (strcmp(mode, "refused") == 0) return get(&kernel, module, "never") == 801 ? 0 : 98;
-    if (strcmp(mode, "unsupported") == 0) return ((int (*)(void))find("cuTexRefCreate"))() == 801 ? 0 : 98;
+    if (strcmp(mode, "unsupported") == 0) return ((int (*)(void))find("cuProfilerInitialize"))() == 801 ? 0 : 98;
     if (strcmp(mode, "calls") == 0) {
         free_call release = (free_call)find("cuMemFree_v2");
         if (release(data + 4) != 1 || release(data) != 0 || release(data) != 1) return 98;

@@ -5,4 +5,4 @@ mod device_runtime;
 mod module;
 
 pub use device_runtime::is_device_runtime;
-pub use module::{LoadError, Module, Refused, SymbolKind};
+pub use module::{LoadError, Module, ReferenceKind, Refused, SymbolKind};

@@ -41,6 +41,17 @@ pub enum SymbolKind {
     Variable,
 }
 
+/// What a variable of the type `.texref`, `.samplerref` or `.surfref` refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// A texture with its sampler.
+    Texture,
+    /// A sampler.
+    Sampler,
+    /// A surface.
+    Surface,
+}
+
 /// A kernel, function or variable of the text that cannot be used, and the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -75,6 +86,8 @@ pub struct Module {
     /// The names of variables that the host accesses, too, at their own addresses
     /// (`.attribute(.managed)`).
     managed: Vec<String>,
+    /// The names of references to textures, samplers and surfaces.
+    references: Vec<(String, ReferenceKind)>,
 }
 
 impl Module {
@@ -105,11 +118,12 @@ impl Module {
             }
         };
         let managed = managed_names(&tree).collect();
+        let references = references(&tree).collect();
         let target = ptx::target(&tree);
         // The tree is as large as the code that linking makes.
         drop(tree);
         let program = linked(module)?;
-        Ok(Arc::new(Self { program, target, sources, refused, managed }))
+        Ok(Arc::new(Self { program, target, sources, refused, managed, references }))
     }
 
     /// Links PTX texts into one program: external declarations of one refer to definitions of
@@ -140,7 +154,7 @@ impl Module {
     fn link_on_this_stack(texts: &[(&str, &str)], runtime: bool) -> Result<Arc<Self>, LoadError> {
         let mut sources = SourceMap::new();
         let mut files = Vec::new();
-        let mut managed = Vec::new();
+        let (mut managed, mut references) = (Vec::new(), Vec::new());
         let mut targets = Vec::new();
         let mut refused = Vec::new();
         for (name, text) in texts {
@@ -148,6 +162,7 @@ impl Module {
             let (tree, found) = ptx::parse(file, text);
             refuse(&found, &sources)?;
             managed.extend(managed_names(&tree));
+            references.extend(self::references(&tree));
             targets.extend(ptx::target(&tree));
             let (object, found) = ptx::lower_object(&tree, Select::All);
             let object = match object {
@@ -168,7 +183,7 @@ impl Module {
             .map_err(|errors| link_error(&errors, &refused))?;
         let program = linked(module)?;
         let target = targets.into_iter().max();
-        Ok(Arc::new(Self { program, target, sources, refused, managed }))
+        Ok(Arc::new(Self { program, target, sources, refused, managed, references }))
     }
 
     /// Parses a text without loading it.
@@ -297,6 +312,12 @@ impl Module {
         self.program.module().vars.iter().map(|v| v.name.as_str())
     }
 
+    /// Returns what the variable of this name refers to, if it is a reference.
+    #[must_use]
+    pub fn reference(&self, name: &str) -> Option<ReferenceKind> {
+        self.references.iter().find(|(known, _)| known == name).map(|&(_, kind)| kind)
+    }
+
     /// Finds a variable's index by name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<usize> {
@@ -362,6 +383,21 @@ fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
         .filter(managed)
         .flat_map(names)
         .map(|d| tree.name(d.name.symbol).to_owned())
+}
+
+/// Returns the names of all references.
+fn references(tree: &ptx::Module) -> impl Iterator<Item = (String, ReferenceKind)> {
+    let kind = |d: &ptx::ast::Declaration| match tree.name(d.ty?.symbol) {
+        "texref" => Some(ReferenceKind::Texture),
+        "samplerref" => Some(ReferenceKind::Sampler),
+        "surfref" => Some(ReferenceKind::Surface),
+        _ => None,
+    };
+    let found = tree.declarations.iter().filter_map(move |d| Some((d, kind(d)?)));
+    found.flat_map(move |(d, kind)| {
+        let names = tree.declarators[d.declarators].iter();
+        names.map(move |declared| (tree.name(declared.name.symbol).to_owned(), kind))
+    })
 }
 
 /// Separates the definitions of a text that can be lowered from those that cannot.

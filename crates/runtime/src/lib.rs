@@ -40,7 +40,7 @@ pub use hostmem::{host_string, read_host, room_for_text, write_host};
 pub use ir::FuncId as KernelId;
 pub use ir::device;
 pub use launch::{Failure, Launched, Report, Shape, WaitingLaunch};
-pub use modules::{LoadError, Module, Refused, SymbolKind, is_device_runtime};
+pub use modules::{LoadError, Module, ReferenceKind, Refused, SymbolKind, is_device_runtime};
 pub use origin::Parameter;
 pub use paging::HostMemoryModule;
 pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLine};

@@ -330,8 +330,9 @@ pub(crate) fn mip_level(d: &mut Driver, out: Ptr, handle: u64, level: u32) -> Ou
     Ok(())
 }
 
-/// Frees the arrays and objects of a context.
+/// Frees the arrays and objects of a context, and forgets its references.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
+    crate::api::reference::forget_context(d, context);
     let objects = d.textures.objects.iter().chain(&d.textures.surfaces);
     let theirs: Vec<u64> =
         objects.filter(|(_, o)| o.context == context).map(|(&handle, _)| handle).collect();

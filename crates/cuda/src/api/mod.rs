@@ -25,6 +25,7 @@ pub(crate) mod node;
 pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod process;
+pub(crate) mod reference;
 pub(crate) mod stream;
 pub(crate) mod tensor;
 pub(crate) mod texture;

@@ -7,7 +7,7 @@ use cuda_abi::host::{Ptr, name, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmoduleLoadingMode, Outcome, Status};
 use runtime::{DEVICE_ATTRIBUTES, Event, KernelId, Module, SymbolKind};
 
-use crate::api::device;
+use crate::api::{device, reference};
 use crate::errors::{of_context, of_map};
 use crate::execution::order;
 use crate::image::{self, Text};
@@ -149,6 +149,7 @@ pub(crate) fn unload(d: &mut Driver, handle: u64) -> Outcome {
 pub(crate) fn remove(d: &mut Driver, handle: u64) -> Outcome {
     let module = d.modules.remove(&handle).ok_or(Status::INVALID_HANDLE)?;
     d.functions.retain(|_, f| f.module != handle);
+    reference::forget_module(d, handle);
     let end = d.device.unload(module.id).map_err(|e| of_context(&e));
     // The pages are freed after they have been unmapped.
     module.managed.iter().for_each(|&address| d.memory.forget(address));

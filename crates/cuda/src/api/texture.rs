@@ -22,7 +22,8 @@ use crate::state::memory::AllocationKind;
 /// The alignment of objects in device memory.
 const ALIGN: u64 = 64;
 
-const FLAGS: u32 = CUtexture_flags::READ_AS_INTEGER as u32
+/// All flags of textures.
+pub(super) const FLAGS: u32 = CUtexture_flags::READ_AS_INTEGER as u32
     | CUtexture_flags::NORMALIZED_COORDINATES as u32
     | CUtexture_flags::SRGB as u32
     | CUtexture_flags::DISABLE_TRILINEAR_OPTIMIZATION as u32
@@ -43,7 +44,7 @@ fn limit(d: &Driver, attribute: CUdevice_attribute) -> u64 {
 }
 
 /// Returns the memory that a description names.
-fn resource(d: &Driver, asked: &CUDA_RESOURCE_DESC, surface: bool) -> Outcome<Resource> {
+pub(super) fn resource(d: &Driver, asked: &CUDA_RESOURCE_DESC, surface: bool) -> Outcome<Resource> {
     use CUdevice_attribute as A;
     if asked.flags != 0 {
         return Err(Status::INVALID_VALUE);
@@ -168,7 +169,7 @@ fn view_format(number: i32) -> Format {
 }
 
 /// Returns the sampler that a description asks for.
-fn sampler(asked: &CUDA_TEXTURE_DESC, resource: &Resource) -> Outcome<Sampler> {
+pub(super) fn sampler(asked: &CUDA_TEXTURE_DESC, resource: &Resource) -> Outcome<Sampler> {
     let mode = |number: i32| {
         let known = usize::try_from(number).ok().and_then(|i| AddressMode::ALL.get(i));
         known.copied().ok_or(Status::INVALID_VALUE)

@@ -38,46 +38,35 @@ cuda_abi::missing_exports! {
     cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources cuGraphicsUnmapResources_ptsz
     cuGraphicsUnregisterResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxGetDevResource
     cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuGreenCtxWaitEvent
-    cuImportExternalMemory cuImportExternalSemaphore
-
-    cuLaunchCooperativeKernelMultiDevice cuLaunchHostFunc_v2 cuLaunchHostFunc_v2_ptsz
-    cuLibraryGetUnifiedFunction cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr
-    cuLogicalEndpointBindMem cuLogicalEndpointCreate cuLogicalEndpointDestroy
-    cuLogicalEndpointExport cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease
-    cuLogicalEndpointIdReserve cuLogicalEndpointImport cuLogicalEndpointQuery
-    cuLogicalEndpointUnbind cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuMemAlloc
-    cuMemAllocHost cuMemAllocPitch cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
-    cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz
-    cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz cuMemExportToShareableHandle cuMemFree
-    cuMemGetAddressRange cuMemGetHandleForAddressRange cuMemGetInfo
-    cuMemGetLocationInfo cuMemHostGetDevicePointer
-    cuMemImportFromShareableHandle cuMemMapArrayAsync cuMemMapArrayAsync_ptsz
-    cuMemPoolExportPointer cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle
-    cuMemPoolImportPointer cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz
-    cuMemRangeGetAttributes cuMemcpy2D cuMemcpy2DAsync cuMemcpy2DUnaligned
-    cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_ptsz
-    cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz cuMemcpy3DPeer cuMemcpy3DPeerAsync
-    cuMemcpy3DPeerAsync_ptsz cuMemcpy3DPeer_ptds cuMemcpy3DWithAttributesAsync
-    cuMemcpy3DWithAttributesAsync_ptsz cuMemcpyAtoA cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync
-    cuMemcpyDtoA cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoA
-    cuMemcpyHtoAAsync cuMemcpyHtoD cuMemcpyHtoDAsync cuMemsetD16 cuMemsetD2D16 cuMemsetD2D32
-    cuMemsetD2D8 cuMemsetD32 cuMemsetD8 cuMipmappedArrayGetSparseProperties cuModuleGetGlobal
-    cuModuleGetSurfRef cuModuleGetTexRef cuMulticastAddDevice cuMulticastBindAddr
-    cuMulticastBindAddr_v2 cuMulticastBindMem cuMulticastBindMem_v2 cuMulticastCreate
-    cuMulticastGetGranularity cuMulticastUnbind cuOccupancyMaxPotentialClusterSize
-    cuParamSetTexRef cuProfilerInitialize cuSignalExternalSemaphoresAsync
+    cuImportExternalMemory cuImportExternalSemaphore cuLaunchCooperativeKernelMultiDevice
+    cuLaunchHostFunc_v2 cuLaunchHostFunc_v2_ptsz cuLibraryGetUnifiedFunction
+    cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr cuLogicalEndpointBindMem
+    cuLogicalEndpointCreate cuLogicalEndpointDestroy cuLogicalEndpointExport
+    cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease cuLogicalEndpointIdReserve
+    cuLogicalEndpointImport cuLogicalEndpointQuery cuLogicalEndpointUnbind cuLogsCurrent
+    cuLogsDumpToFile cuLogsDumpToMemory cuMemAlloc cuMemAllocHost cuMemAllocPitch
+    cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz cuMemDiscardAndPrefetchBatchAsync
+    cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
+    cuMemExportToShareableHandle cuMemFree cuMemGetAddressRange cuMemGetHandleForAddressRange
+    cuMemGetInfo cuMemGetLocationInfo cuMemHostGetDevicePointer cuMemImportFromShareableHandle
+    cuMemMapArrayAsync cuMemMapArrayAsync_ptsz cuMemPoolExportPointer
+    cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle cuMemPoolImportPointer
+    cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz cuMemRangeGetAttributes cuMemcpy2D
+    cuMemcpy2DAsync cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DBatchAsync
+    cuMemcpy3DBatchAsync_ptsz cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz
+    cuMemcpy3DPeer cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz cuMemcpy3DPeer_ptds
+    cuMemcpy3DWithAttributesAsync cuMemcpy3DWithAttributesAsync_ptsz cuMemcpyAtoA cuMemcpyAtoD
+    cuMemcpyAtoH cuMemcpyAtoHAsync cuMemcpyDtoA cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH
+    cuMemcpyDtoHAsync cuMemcpyHtoA cuMemcpyHtoAAsync cuMemcpyHtoD cuMemcpyHtoDAsync cuMemsetD16
+    cuMemsetD2D16 cuMemsetD2D32 cuMemsetD2D8 cuMemsetD32 cuMemsetD8
+    cuMipmappedArrayGetSparseProperties cuModuleGetGlobal cuMulticastAddDevice
+    cuMulticastBindAddr cuMulticastBindAddr_v2 cuMulticastBindMem cuMulticastBindMem_v2
+    cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind
+    cuOccupancyMaxPotentialClusterSize cuProfilerInitialize cuSignalExternalSemaphoresAsync
     cuSignalExternalSemaphoresAsync_ptsz cuStreamBeginCaptureToCig
     cuStreamBeginCaptureToCig_ptsz cuStreamBeginRecaptureToGraph
     cuStreamBeginRecaptureToGraph_ptsz cuStreamEndCaptureToCig cuStreamEndCaptureToCig_ptsz
-    cuStreamGetDevResource cuStreamGetDevResource_ptsz cuStreamGetGreenCtx cuSurfRefGetArray
-    cuSurfRefSetArray cuTensorMapSetAllocationClass cuTexRefCreate cuTexRefDestroy
-    cuTexRefGetAddress cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray
-    cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags cuTexRefGetFormat
-    cuTexRefGetMaxAnisotropy cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias
-    cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray cuTexRefSetAddress
-    cuTexRefSetAddress2D cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode
-    cuTexRefSetAddress_v2 cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode
-    cuTexRefSetFlags cuTexRefSetFormat cuTexRefSetMaxAnisotropy cuTexRefSetMipmapFilterMode
-    cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp cuTexRefSetMipmappedArray
+    cuStreamGetDevResource cuStreamGetDevResource_ptsz cuStreamGetGreenCtx
+    cuTensorMapSetAllocationClass cuTexRefGetAddress cuTexRefSetAddress cuTexRefSetAddress2D
     cuWaitExternalSemaphoresAsync cuWaitExternalSemaphoresAsync_ptsz
 }

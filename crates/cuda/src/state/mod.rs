@@ -20,6 +20,7 @@ pub(crate) mod pending;
 pub(crate) mod plan;
 pub(crate) mod pool;
 pub(crate) mod process;
+pub(crate) mod reference;
 pub(crate) mod shared;
 pub(crate) mod stream;
 pub(crate) mod usage;
@@ -46,6 +47,7 @@ use module::LoadedModule;
 use pending::Pending;
 use plan::GraphExec;
 use pool::Pools;
+use reference::Reference;
 use shared::Shared;
 use stream::{BUILT_IN, EventState, Stream};
 
@@ -64,6 +66,8 @@ pub(crate) struct Driver {
     pub(crate) mappings: Mappings,
     pub(crate) pools: Pools,
     pub(crate) textures: Textures,
+    /// Texture and surface references by handle.
+    pub(crate) references: BTreeMap<u64, Reference>,
     pub(crate) modules: BTreeMap<u64, LoadedModule>,
     pub(crate) functions: BTreeMap<u64, Function>,
     pub(crate) streams: BTreeMap<u64, Stream>,
@@ -117,6 +121,7 @@ impl Driver {
             mappings: Mappings::default(),
             pools: Pools::default(),
             textures: Textures::default(),
+            references: BTreeMap::new(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             streams: BTreeMap::new(),

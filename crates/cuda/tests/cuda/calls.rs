@@ -498,7 +498,7 @@ fn managed_variables_have_one_address() {
 #[test]
 fn unimplemented_calls_return_not_supported() {
     let ctx = context();
-    is(cuTexRefCreate(), Status::NOT_SUPPORTED);
+    is(cuProfilerInitialize(), Status::NOT_SUPPORTED);
     is(cuImportExternalMemory(), Status::NOT_SUPPORTED);
     let mut table = 7_u64;
     is(cuGetExportTable(at(&mut table), 0), Status::NOT_FOUND);

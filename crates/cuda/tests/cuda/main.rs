@@ -9,5 +9,6 @@ mod graph_nodes;
 mod library;
 mod mappings;
 mod memory_limit;
+mod references;
 mod textures;
 mod waiting;
