@@ -62,6 +62,35 @@ structs! {
         Depth: u64,
     }
 
+    /// A copy between boxes of contexts.
+    CUDA_MEMCPY3D_PEER {
+        srcXInBytes: u64,
+        srcY: u64,
+        srcZ: u64,
+        srcLOD: u64,
+        srcMemoryType: u32,
+        srcHost: u64,
+        srcDevice: u64,
+        srcArray: u64,
+        srcContext: u64,
+        srcPitch: u64,
+        srcHeight: u64,
+        dstXInBytes: u64,
+        dstY: u64,
+        dstZ: u64,
+        dstLOD: u64,
+        dstMemoryType: u32,
+        dstHost: u64,
+        dstDevice: u64,
+        dstArray: u64,
+        dstContext: u64,
+        dstPitch: u64,
+        dstHeight: u64,
+        WidthInBytes: u64,
+        Height: u64,
+        Depth: u64,
+    }
+
     /// An array of one or two dimensions.
     CUDA_ARRAY_DESCRIPTOR {
         Width: u64,

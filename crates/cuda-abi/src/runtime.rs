@@ -52,6 +52,19 @@ structs! {
         kind: i32,
     }
 
+    /// A copy between boxes of devices.
+    cudaMemcpy3DPeerParms = "struct cudaMemcpy3DPeerParms" {
+        srcArray: u64,
+        srcPos: cudaPos,
+        srcPtr: cudaPitchedPtr,
+        srcDevice: i32,
+        dstArray: u64,
+        dstPos: cudaPos,
+        dstPtr: cudaPitchedPtr,
+        dstDevice: i32,
+        extent: cudaExtent,
+    }
+
     /// A kernel launch in a graph.
     cudaKernelNodeParams = "struct cudaKernelNodeParams" {
         func: usize,

@@ -3,7 +3,7 @@
 use cuda_abi::host::{Ptr, address, get};
 use cuda_abi::{
     Abi as _, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype, Outcome, Status, cudaExtent,
-    cudaMemcpy3DParms, cudaMemcpyKind, cudaPitchedPtr, cudaPos,
+    cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyKind, cudaPitchedPtr, cudaPos,
 };
 
 use crate::array::bytes_of;
@@ -172,6 +172,24 @@ pub(crate) fn of_layers(params: Ptr) -> Outcome<CUDA_MEMCPY3D> {
 pub(crate) fn layers(params: Ptr, stream: u64) -> Outcome {
     context()?;
     cuMemcpy3DAsync_v2(address(&of_layers(params)?), stream)
+}
+
+/// Copies a box between devices, which have one memory.
+pub(crate) fn peer_layers(params: Ptr, stream: u64) -> Outcome {
+    let p = get::<cudaMemcpy3DPeerParms>(params)?;
+    crate::state::known_device(p.srcDevice)?;
+    crate::state::known_device(p.dstDevice)?;
+    let same = cudaMemcpy3DParms {
+        srcArray: p.srcArray,
+        srcPos: p.srcPos,
+        srcPtr: p.srcPtr,
+        dstArray: p.dstArray,
+        dstPos: p.dstPos,
+        dstPtr: p.dstPtr,
+        extent: p.extent,
+        kind: cudaMemcpyKind::Default as i32,
+    };
+    layers(address(&same), stream)
 }
 
 /// Creates the runtime's structure for a copy that the driver's describes, both sides of which are

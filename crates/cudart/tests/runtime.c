@@ -30,6 +30,7 @@ extern int cudaFreeArray(void *array);
 extern int cudaGetChannelDesc(void *out, void *array);
 extern int cudaArrayGetInfo(void *format, void *extent, unsigned *flags, void *array);
 extern int cudaMemcpy2DToArray(void *array, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height, int kind);
+extern int cudaMemcpy3DPeer(const void *params);
 extern int cudaMemcpyFromArray(void *to, void *array, size_t x, size_t y, size_t len, int kind);
 extern int cudaCreateTextureObject(uint64_t *out, const void *resource, const void *texture, const void *view);
 extern int cudaDestroyTextureObject(uint64_t object);
@@ -207,6 +208,13 @@ static void arrays(void) {
   CHECK(cudaMemcpy2DToArray(array, 4, 0, in, 16, 16, 2, TO_DEVICE) == 1);
   CHECK(cudaMemcpyFromArray(out, array, 4, 0, 28, TO_HOST) == 0 && memcmp(out, in + 1, 28) == 0);
   CHECK(cudaMemcpyFromArray(out, array, 4, 1, 16, TO_HOST) == 1);
+  /* Between devices: the array, the position and the address there and here, each with its device, and the extent. */
+  unsigned *line = NULL;
+  CHECK(cudaMalloc((void **)&line, 64) == 0);
+  uint64_t peers[21] = {(uintptr_t)array, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, (uintptr_t)line, 64, 64, 1, 0, 3, 1, 1};
+  CHECK(cudaMemcpy3DPeer(peers) == 0 && cudaMemcpy(out, line, 12, TO_HOST) == 0 && memcmp(out, in + 5, 12) == 0);
+  peers[17] = 9;
+  CHECK(cudaMemcpy3DPeer(peers) == 101 && cudaGetLastError() == 101 && cudaMemcpy3DPeer(NULL) == 1 && cudaFree(line) == 0);
   uint64_t extent[3] = {0}, object = 0;
   CHECK(cudaGetChannelDesc(found, array) == 0 && memcmp(found, format, sizeof format) == 0);
   CHECK(cudaArrayGetInfo(NULL, extent, &flags, array) == 0 && extent[0] == 4 && extent[1] == 2 && extent[2] == 0 && flags == 0);

@@ -1,7 +1,9 @@
 //! Creates copies and fills in one, two and three dimensions.
 
 use cuda_abi::host::{Ptr, get};
-use cuda_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype, Outcome, Status};
+use cuda_abi::{
+    Abi as _, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUmemorytype, Outcome, Status,
+};
 
 use crate::api::array::array;
 use crate::execution::transfer::{device_endpoint, endpoint};
@@ -187,6 +189,19 @@ pub(crate) fn two(d: &Driver, at: Ptr) -> Outcome<Action> {
 pub(crate) fn three(d: &Driver, at: Ptr) -> Outcome<Action> {
     d.usable()?;
     of_box(d, &get(at)?)
+}
+
+/// Creates a copy between contexts, whose memory is one: those of memory of devices must be some.
+pub(crate) fn three_peers(d: &Driver, at: Ptr) -> Outcome<Action> {
+    d.usable()?;
+    let c = get::<CUDA_MEMCPY3D_PEER>(at)?;
+    for (kind, context) in [(c.srcMemoryType, c.srcContext), (c.dstMemoryType, c.dstContext)] {
+        if CUmemorytype::of(kind as i32)? == CUmemorytype::DEVICE {
+            d.context(context)?;
+        }
+    }
+    // The contexts take the place of what is reserved.
+    of_box(d, &CUDA_MEMCPY3D::from_bytes(&c.to_bytes()))
 }
 
 /// Creates the copy that a structure describes. Its levels of detail must be 0: each level is an

@@ -91,6 +91,9 @@ transfers! {
         => |d| copy::two(d, params);
     cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds, cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz (params: Ptr)
         => |d| copy::three(d, params);
+    cuMemcpy3DPeer | cuMemcpy3DPeer_ptds, cuMemcpy3DPeerAsync | cuMemcpy3DPeerAsync_ptsz
+        (params: Ptr)
+        => |d| copy::three_peers(d, params);
     cuMemcpyHtoA_v2 | cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2 | cuMemcpyHtoAAsync_v2_ptsz
         (array: u64, offset: u64, from: Ptr, len: usize)
         => |d| {

@@ -11,6 +11,7 @@ use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
 use cuda::exports::missing::*;
+use cuda_abi::{Abi as _, CUDA_MEMCPY3D_PEER};
 
 use crate::common::memory::alloc;
 use crate::common::{at, is, ok};
@@ -594,4 +595,43 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
     is(launch(33, 1024), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
     ok(launch(32, 1024));
     ok(cuCtxDestroy_v2(ctx));
+}
+
+#[test]
+fn boxes_are_copied_between_contexts() {
+    let (first, mut second) = (context(), 0_u64);
+    let memory = alloc(64);
+    let numbers: [u32; 8] = std::array::from_fn(|i| i as u32 + 1);
+    ok(cuMemcpyHtoD_v2(memory, numbers.as_ptr().addr(), 32));
+    ok(cuCtxCreate_v2(at(&mut second), 0, 0));
+    let there = alloc(64);
+    let (mut out, zeros) = ([0_u32; 16], [0_u32; 16]);
+    ok(cuMemcpyHtoD_v2(there, zeros.as_ptr().addr(), 64));
+    // The second number of each of two rows of four, to rows of eight.
+    let mut copy = CUDA_MEMCPY3D_PEER {
+        srcXInBytes: 4,
+        srcMemoryType: 2,
+        srcDevice: memory,
+        srcContext: first,
+        srcPitch: 16,
+        dstMemoryType: 2,
+        dstDevice: there,
+        dstContext: second,
+        dstPitch: 32,
+        WidthInBytes: 4,
+        Height: 2,
+        Depth: 1,
+        ..CUDA_MEMCPY3D_PEER::zeroed()
+    };
+    ok(cuMemcpy3DPeer(at(&mut copy)));
+    ok(cuMemcpyDtoH_v2(at(&mut out), there, 64));
+    assert_eq!((out[0], out[8]), (2, 6));
+    assert_eq!(out.iter().filter(|&&n| n != 0).count(), 2);
+    copy.dstContext = 7;
+    is(cuMemcpy3DPeerAsync(at(&mut copy), 0), Status::INVALID_CONTEXT);
+    copy.srcMemoryType = 9;
+    is(cuMemcpy3DPeer(at(&mut copy)), Status::INVALID_VALUE);
+    is(cuMemcpy3DPeer(0), Status::INVALID_VALUE);
+    ok(cuCtxDestroy_v2(second));
+    ok(cuCtxDestroy_v2(first));
 }

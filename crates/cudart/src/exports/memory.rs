@@ -67,6 +67,9 @@ exports! {
             kind: i32, stream: u64)
         => copy::rows((to, to_pitch), (from, from_pitch), (width, height), kind, stream);
     cudaMemcpy3D | cudaMemcpy3D_ptds (params: Ptr) => copy::layers(params, 0);
+    cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds (params: Ptr) => copy::peer_layers(params, 0);
+    cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz (params: Ptr, stream: u64)
+        => copy::peer_layers(params, stream);
     cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz (params: Ptr, stream: u64)
         => copy::layers(params, stream);
     cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds

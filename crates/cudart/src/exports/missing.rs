@@ -43,19 +43,16 @@ cuda_abi::missing_exports! {
     cudaGraphicsSubResourceGetMappedArray cudaGraphicsUnmapResources
     cudaGraphicsUnregisterResource cudaGraphicsVDPAURegisterOutputSurface
     cudaGraphicsVDPAURegisterVideoSurface cudaGreenCtxCreate cudaImportExternalMemory
-    cudaImportExternalSemaphore
-    cudaKernelSetAttributeForDevice
+    cudaImportExternalSemaphore cudaKernelSetAttributeForDevice
     cudaLaunchCooperativeKernelMultiDevice cudaLaunchHostFunc_v2 cudaLaunchHostFunc_v2_ptsz
     cudaLibraryGetManaged cudaLibraryGetUnifiedFunction cudaLogsCurrent cudaLogsDumpToFile
     cudaLogsDumpToMemory cudaLogsRegisterCallback cudaLogsUnregisterCallback cudaMemAdvise_v2
     cudaMemDiscardAndPrefetchBatchAsync cudaMemDiscardAndPrefetchBatchAsync_ptsz
-    cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz
-    cudaMemGetLocationInfo cudaMemPoolExportPointer
-    cudaMemPoolExportToShareableHandle cudaMemPoolImportFromShareableHandle
-    cudaMemPoolImportPointer cudaMemPrefetchAsync_v2 cudaMemPrefetchAsync_v2_ptsz
-    cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz cudaMemRangeGetAttributes
-    cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DPeer
-    cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz cudaMemcpy3DPeer_ptds
+    cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz cudaMemGetLocationInfo
+    cudaMemPoolExportPointer cudaMemPoolExportToShareableHandle
+    cudaMemPoolImportFromShareableHandle cudaMemPoolImportPointer cudaMemPrefetchAsync_v2
+    cudaMemPrefetchAsync_v2_ptsz cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz
+    cudaMemRangeGetAttributes cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz
     cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz
     cudaMipmappedArrayGetSparseProperties cudaSetDoubleForDevice cudaSetDoubleForHost
     cudaSetValidDevices cudaSignalExternalSemaphoresAsync cudaSignalExternalSemaphoresAsync_ptsz
