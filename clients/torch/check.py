@@ -203,6 +203,25 @@ def training():
 
 
 @check
+def the_profiler_shows_the_device():
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    weights, host = torch.rand(64, 64, device=CUDA), torch.rand(64, 64)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled:
+        with record_function("mine"):
+            x = torch.empty_like(weights)
+            x.copy_(host)
+            y = x @ weights
+        torch.cuda.synchronize()
+    assert y.shape == (64, 64)
+    device = [event for event in profiled.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    times = {event.name: event.time_range.elapsed_us() for event in device}
+    assert times["aten::mm (host)"] > 0 and "mine" in times, times
+    (product,) = (row for row in profiled.key_averages() if row.key == "aten::mm" and row.device_type == torch.autograd.DeviceType.CPU)
+    assert product.device_time_total >= times["aten::mm (host)"], (product, times)
+
+
+@check
 def graphs_with_random_operators():
     x = torch.zeros(64, device=CUDA)
     graph = torch.cuda.CUDAGraph()

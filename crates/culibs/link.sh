@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the shared mathematics libraries of the static ones in the same folder, NVML and the library in front of NVRTC: link.sh FOLDER (target/debug).
+# Makes the shared mathematics libraries of the static ones in the same folder, NVML, CUPTI and the library in front of NVRTC: link.sh FOLDER (target/debug).
 # Programs ask for symbols of the version that the library's name is. CUDA 12 and 13 have different names for some.
 set -euo pipefail
 
@@ -33,6 +33,7 @@ library libcublaslt.a 'cublasLt*' libcublasLt.so.12 libcublasLt.so.13
 library libcurand.a 'curand*' libcurand.so.10
 library libcufft.a 'cufft*' libcufft.so.11 libcufft.so.12
 library libcusparse.a 'cusparse*' libcusparse.so.12
+library libcupti.a 'cupti*' libcupti.so.12 libcupti.so.13
 library libnvml.a 'nvml*' libnvidia-ml.so.1
 library libcusolver.a 'cusolver*' libcusolver.so.11 libcusolver.so.12
 

@@ -35,6 +35,17 @@ pub(crate) fn call(call: ClientCall) {
     }
 }
 
+/// A listener of a profiling tool.
+type Listener = extern "C" fn(usize) -> u64;
+
+/// Tells the event at an address to a listener, and returns its time.
+pub(crate) fn listener(function: Ptr, event: Ptr) -> u64 {
+    // SAFETY: this project's library of profiling tools passes the address of a function of this
+    // type, which stays loaded.
+    let listener = unsafe { std::mem::transmute::<usize, Listener>(function) };
+    listener(event)
+}
+
 /// Returns the dynamic shared memory for each block size, by the client's function if there is one.
 pub(crate) fn dynamic_sizes(by_size: Ptr) -> Vec<usize> {
     if by_size == 0 {

@@ -15,10 +15,11 @@ use cuda_abi::{Outcome, Status};
 use crate::client::call;
 use crate::execution::order::{self, BLOCKED};
 use crate::failure;
+use crate::profile;
 use crate::settings::Settings;
-use crate::state::Driver;
 use crate::state::pending::{ClientCall, Item, Work};
 use crate::state::usage::USAGE;
+use crate::state::{Driver, calls};
 
 /// The driver, once it is initialised.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -66,11 +67,25 @@ pub(crate) fn enter(name: &str, body: impl FnMut(&mut Driver) -> Outcome) -> i32
 pub(crate) fn enter_with(
     name: &str,
     arguments: &dyn Fn() -> String,
-    mut body: impl FnMut(&mut Driver) -> Outcome,
+    body: impl FnMut(&mut Driver) -> Outcome,
 ) -> i32 {
     if is_child() {
         return Status::NOT_INITIALIZED.0;
     }
+    let told = if calls::is_within() { None } else { profile::Call::of_driver(name) };
+    let status = run(name, arguments, body);
+    if let Some(told) = told {
+        told.end(status);
+    }
+    status
+}
+
+/// Runs a call until it has not to wait.
+fn run(
+    name: &str,
+    arguments: &dyn Fn() -> String,
+    mut body: impl FnMut(&mut Driver) -> Outcome,
+) -> i32 {
     let mut patience: Option<Patience> = None;
     loop {
         let end = catch_unwind(AssertUnwindSafe(|| {

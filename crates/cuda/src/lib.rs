@@ -20,6 +20,7 @@ pub mod exports;
 mod failure;
 mod image;
 mod proc_address;
+mod profile;
 mod settings;
 mod state;
 

@@ -46,8 +46,8 @@ pub(crate) fn call(
 ) -> i32 {
     let within = OuterCall::enter(name);
     let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Status::UNKNOWN));
-    drop(within);
     let status = end.err().unwrap_or(Status::SUCCESS);
+    within.leave(status.0);
     if status != Status::SUCCESS && status != Status::NOT_READY {
         note(status);
         // Unsupported calls and faults of kernels are recorded elsewhere.

@@ -183,6 +183,7 @@ driver! {
     cuMemcpyHtoD_v2(to: u64, from: Ptr, len: usize);
     cuMemcpyDtoH_v2(to: Ptr, from: u64, len: usize);
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64);
+    simtlab_listen(function: Ptr);
     simtlab_device(out: Ptr, device: i32);
     simtlab_transfer(function: Ptr, device: u64, host: Ptr, width: u64, height: u64, pitch: u64,
         store: i32);

@@ -8,6 +8,7 @@ use runtime::{
 use super::Step;
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
+use crate::profile;
 use crate::state::Driver;
 use crate::state::action::Launch;
 use crate::state::memory::{Allocation, pages_of};
@@ -28,20 +29,21 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     let shown = map_pinned(d, &launch.params);
     let keeps = others_can_change_memory(d, context);
     swap_heap(d, context);
+    let begun = profile::now();
     let end = USAGE
         .during(|| d.device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps));
     swap_heap(d, context);
-    let launch = Ran { name, shape: launch.shape, shown };
+    let launch = Ran { function: launch.function, name, shape: launch.shape, shown, begun };
     conclude(d, context, launch, end)
 }
 
 /// Goes on with a launch that was kept.
 pub(super) fn resume(d: &mut Driver, context: u64, held: HeldLaunch) -> Outcome<Step> {
-    let HeldLaunch { waiting, name, shape, shown } = held;
+    let HeldLaunch { waiting, function, name, shape, shown, begun } = held;
     swap_heap(d, context);
     let end = USAGE.during(|| d.device.resume(*waiting));
     swap_heap(d, context);
-    conclude(d, context, Ran { name, shape, shown }, end)
+    conclude(d, context, Ran { function, name, shape, shown, begun }, end)
 }
 
 /// Makes a context fail because a launch that was kept waits forever.
@@ -57,10 +59,13 @@ pub(super) fn hang(d: &mut Driver, context: u64, held: &HeldLaunch) {
 
 /// A launch that has run.
 struct Ran {
+    function: u64,
     name: String,
     shape: Shape,
     /// Host memory that is mapped for it.
     shown: Vec<u64>,
+    /// When it began, as the listener of a profiling tool says.
+    begun: u64,
 }
 
 fn conclude(
@@ -69,17 +74,19 @@ fn conclude(
     launch: Ran,
     end: Result<Launched, Failure>,
 ) -> Outcome<Step> {
-    let Ran { name, shape, shown } = launch;
+    let Ran { function, name, shape, shown, begun } = launch;
     d.log_findings();
     log_heap(d, context, &name);
     let end = match end {
         Ok(Launched::Waits(waiting)) => {
-            return Ok(Step::Waits(Work::Launch(HeldLaunch { waiting, name, shape, shown })));
+            let held = HeldLaunch { waiting, function, name, shape, shown, begun };
+            return Ok(Step::Waits(Work::Launch(held)));
         }
         Ok(Launched::Ended(report)) => Ok(report),
         Err(failure) => Err(failure),
     };
     unmap(d, &shown);
+    profile::launched(d, context, (d.functions.get(&function), &shape), &name, begun);
     match end {
         Ok(report) => {
             tell(d, &name, &shape, &report);

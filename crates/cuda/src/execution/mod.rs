@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use cuda_abi::{Outcome, Status};
 
+use crate::profile;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pending::{ClientCall, Work};
@@ -53,12 +54,28 @@ pub(crate) fn start(d: &mut Driver, context: u64, work: Work) -> Outcome<Step> {
 
 /// Does an action as far as it goes now.
 fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome<Step> {
+    let begun = profile::now();
     match action {
         Action::Launch(launch) => return launch::run(d, context, launch),
-        Action::Copy(copy) => transfer::copy_bytes(d, copy.to, copy.from, copy.len)?,
-        Action::Box(copy) => transfer::copy_box(d, copy)?,
-        Action::Fill(rows) => transfer::fill_rows(d, rows)?,
-        Action::Boxes(copies) => copies.iter().try_for_each(|copy| transfer::copy_box(d, copy))?,
+        Action::Copy(copy) => {
+            transfer::copy_bytes(d, copy.to, copy.from, copy.len)?;
+            profile::copied(d, context, (copy.to, copy.from), copy.len, begun);
+        }
+        Action::Box(copy) => {
+            transfer::copy_box(d, copy)?;
+            profile::copied_box(d, context, copy, begun);
+        }
+        Action::Fill(rows) => {
+            transfer::fill_rows(d, rows)?;
+            profile::filled(d, context, rows, begun);
+        }
+        Action::Boxes(copies) => {
+            for copy in copies {
+                let begun = profile::now();
+                transfer::copy_box(d, copy)?;
+                profile::copied_box(d, context, copy, begun);
+            }
+        }
         Action::Allocate { address, len } => allocation::allocate(d, context, *address, *len)?,
         Action::Free(address) => allocation::free(d, *address)?,
         Action::Record(event) => record(d, *event)?,

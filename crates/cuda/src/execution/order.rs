@@ -54,6 +54,7 @@ pub(crate) fn submit(d: &mut Driver, context: u64, stream: u64, work: Work) -> O
         push(d, context, stream, work);
         return Ok(());
     }
+    d.stream = stream;
     match start(d, context, work)? {
         Step::Done => {}
         Step::Waits(work) => push(d, context, stream, work),
@@ -89,6 +90,7 @@ pub(crate) fn progress(d: &mut Driver) {
             continue;
         }
         let Item { context, stream, blocking, work } = d.pending.items.remove(index);
+        d.stream = stream;
         match start(d, context, work) {
             Ok(Step::Done) => {
                 d.pending.done += 1;

@@ -10,6 +10,7 @@ use crate::entry::{self, outside};
 use crate::errors::of_context;
 use crate::execution::transfer::device_endpoint;
 use crate::failure;
+use crate::profile;
 use crate::state::action::Endpoint;
 use crate::state::calls;
 use crate::state::memory::Allocation;
@@ -87,10 +88,31 @@ pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
 /// calls here are not taken for the client's. Not part of CUDA's interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_within(name: Ptr) {
+    let before = calls::depth();
     calls::within(name);
     if name != 0 {
         failure::clear();
     }
+    if before == 0 && name != 0 {
+        profile::library_begins(name);
+    } else if before == 1 && name == 0 {
+        profile::library_ends();
+    }
+}
+
+/// Notes what the call of a library on top of this one, in which the thread is, will return, if it
+/// is an error. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_returns(status: i32) {
+    profile::library_returns(status);
+}
+
+/// Sets the function that is told what happens: `uint64_t (*)(const DriverEvent *)`, which returns
+/// the time; 0 for none. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_listen(function: Ptr) -> i32 {
+    profile::listen(function);
+    Status::SUCCESS.0
 }
 
 /// Records a failed call of a library on top of this one: the function, the status, its name, and
@@ -167,6 +189,25 @@ pub extern "C" fn simtlab_host_work(operator: Ptr, calls: u64, nanoseconds: u64)
         let (process, operator) = (std::process::id(), read_name(operator)?);
         let seconds = nanoseconds as f64 / 1e9;
         d.log(&Event::HostWork { process, operator, calls, seconds });
+        Ok(())
+    })
+}
+
+/// Notes, for profiling tools, that a plug-in begins to compute an operator on the host; its name
+/// is a C string. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_operator_begins(operator: Ptr) -> i32 {
+    outside(|| {
+        profile::operator_begins(&read_name(operator)?);
+        Ok(())
+    })
+}
+
+/// The same for its end. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_operator_ends(operator: Ptr) -> i32 {
+    entry::enter("simtlab_operator_ends", |d| {
+        profile::operator_ends(d, &format!("{} (host)", read_name(operator)?));
         Ok(())
     })
 }

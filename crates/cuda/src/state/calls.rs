@@ -40,6 +40,11 @@ pub(crate) fn within(name: Ptr) {
     OUTER.set(outer);
 }
 
+/// Returns the number of nested calls of libraries on top of this one.
+pub(crate) fn depth() -> u32 {
+    OUTER.get().depth
+}
+
 /// Returns whether this thread is in a call of a library on top of this one.
 pub(crate) fn is_within() -> bool {
     OUTER.get().depth > 0

@@ -77,6 +77,8 @@ pub(crate) struct Driver {
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
     pub(crate) shared: Shared,
     pub(crate) pending: Pending,
+    /// The stream whose work is done now.
+    pub(crate) stream: u64,
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
     /// The counts of all launches that have ended.
@@ -131,6 +133,7 @@ impl Driver {
             graph_execs: BTreeMap::new(),
             shared: Shared::default(),
             pending: Pending::default(),
+            stream: 0,
             captures: Captures::default(),
             calls: Calls::default(),
             totals: LaunchTotals::default(),

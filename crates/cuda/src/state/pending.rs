@@ -26,10 +26,13 @@ pub(crate) enum ClientCall {
 #[derive(Debug)]
 pub(crate) struct HeldLaunch {
     pub(crate) waiting: Box<WaitingLaunch>,
+    pub(crate) function: u64,
     pub(crate) name: String,
     pub(crate) shape: Shape,
     /// Host memory that is mapped for the launch.
     pub(crate) shown: Vec<u64>,
+    /// When it began, as the listener of a profiling tool says.
+    pub(crate) begun: u64,
 }
 
 /// Work of a stream.

@@ -26,6 +26,8 @@ _LINKS = (
     ("libcudart.so.12", "libcudart.so.12"),
     ("libcudart.so.13", "libcudart.so.13"),
     ("libnvidia-ml.so.1", "libnvidia-ml.so.1"),
+    ("libcupti.so.12", "libcupti.so.12"),
+    ("libcupti.so.13", "libcupti.so.13"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import List, Optional
 FOLDER = "SIMTLAB_RUN_LIBRARIES"
 
 #: Libraries on top of the driver's that processes load by name.
-_OTHERS = ("libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1")
+_OTHERS = ("libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1", "libcupti.so.12", "libcupti.so.13")
 
 _library: Optional[ctypes.CDLL] = None
 _kept: List[ctypes.CDLL] = []
@@ -27,7 +27,7 @@ def folder() -> str:
 
 
 def preload() -> None:
-    """Loads the driver library, the runtime libraries and the management library, so that the loader takes them for others of their names.
+    """Loads the driver library, the runtime libraries, and those of management and profiling, so that the loader takes them for others of their names.
 
     Only libraries that no other of the same name is loaded before can be replaced.
     """
@@ -46,6 +46,7 @@ def library() -> ctypes.CDLL:
         made.simtlab_expose.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int]
         made.simtlab_within.argtypes = [ctypes.c_char_p]
         made.simtlab_host_work.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
+        made.simtlab_operator_begins.argtypes = made.simtlab_operator_ends.argtypes = [ctypes.c_char_p]
         made.simtlab_counts.argtypes = [ctypes.c_void_p, ctypes.c_int]
         made.cuLaunchHostFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
         _library = made

@@ -30,8 +30,9 @@ const MATHEMATICS: [&str; 10] = [
     "libcusolver.so.12",
 ];
 
-/// The management library, which is optional, too: `crates/culibs/link.sh` makes it.
-const MANAGEMENT: [&str; 1] = ["libnvidia-ml.so.1"];
+/// The libraries of management and profiling, which are optional, too: `crates/culibs/link.sh`
+/// makes them.
+const TOOLS: [&str; 3] = ["libnvidia-ml.so.1", "libcupti.so.12", "libcupti.so.13"];
 
 /// The libraries in front of NVRTC, which are optional, too.
 const COMPILERS: [&str; 2] = ["libnvrtc.so.12", "libnvrtc.so.13"];
@@ -153,7 +154,7 @@ impl Folder {
         for name in DRIVER.1 {
             link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
         }
-        for name in RUNTIMES.into_iter().chain(MATHEMATICS).chain(MANAGEMENT).chain(COMPILERS) {
+        for name in RUNTIMES.into_iter().chain(MATHEMATICS).chain(TOOLS).chain(COMPILERS) {
             let library = libraries.folder.join(name);
             if library.is_file() {
                 link(&library, &self.path.join(name))?;

@@ -75,6 +75,7 @@ def _register_key(key: str, cpu: Set[str], composite: Set[str]) -> None:
             kernel = operators.Operator(name, op)
             if route is not None:
                 kernel.compute = route
+            kernel = ledger.profiled(name.removesuffix(".default"), kernel)
         if namespace not in by_namespace:
             by_namespace[namespace] = torch.library.Library(namespace, "IMPL")
         _register(by_namespace[namespace], rest, kernel, key)

@@ -1,8 +1,11 @@
-"""Which operators ran on the host, how often, and how long: told to the driver library, which reports them at the end of the run."""
+"""Which operators ran on the host, how often, and how long: told to the driver library, which reports them at the end of the run, and profiling
+tools when they are computed."""
 
 import atexit
 import os
-from typing import Dict, List
+from typing import Any, Callable, Dict, List
+
+import torch
 
 from .. import driver
 
@@ -13,6 +16,23 @@ _told: Dict[str, List[int]] = {}
 def entry(operator: str) -> List[int]:
     """The calls and nanoseconds of an operator, to add to."""
     return _work.setdefault(operator, [0, 0])
+
+
+def profiled(operator: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an operator, with profiling tools told when it is computed, if PyTorch's profiler is on."""
+    is_on, label = torch._C._autograd._profiler_enabled, operator.encode()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_on():
+            return kernel(*args, **kwargs)
+        library = driver.library()
+        library.simtlab_operator_begins(label)
+        try:
+            return kernel(*args, **kwargs)
+        finally:
+            library.simtlab_operator_ends(label)
+
+    return call
 
 
 def totals() -> Dict[str, List[int]]:

@@ -1,0 +1,256 @@
+/* A program that profiles itself: records of kernels, copies, fills and calls, and a function that is told of calls. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the public interfaces say of the functions that are used here. */
+extern int cuInit(unsigned flags);
+extern int cuCtxCreate_v2(void **out, unsigned flags, int device);
+extern int cuModuleLoadData(void **out, const void *image);
+extern int cuModuleGetFunction(void **out, void *module, const char *name);
+extern int cuMemAlloc_v2(uint64_t *out, size_t len);
+extern int cuMemFree_v2(uint64_t address);
+extern int cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
+extern int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t len);
+extern int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t len);
+extern int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count);
+extern int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                          void *stream, void **params, void **extra);
+extern void simtlab_within(const char *name);
+extern int cuptiActivityRegisterCallbacks(void *request, void *complete);
+extern int cuptiActivityRegisterTimestampCallback(void *function);
+extern int cuptiActivityEnable(int kind);
+extern int cuptiActivityDisable(int kind);
+extern int cuptiActivityEnableDriverApi(uint32_t number, uint8_t enable);
+extern int cuptiActivityFlushAll(uint32_t flags);
+extern int cuptiActivityGetNextRecord(uint8_t *buffer, size_t used, uint8_t **record);
+extern int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *out);
+extern int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id);
+extern int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last);
+extern int cuptiActivitySetAttribute(int attribute, size_t *len, void *value);
+extern int cuptiActivityGetAttribute(int attribute, size_t *len, void *value);
+extern int cuptiSubscribe(uint64_t *out, void *function, void *data);
+extern int cuptiUnsubscribe(uint64_t subscriber);
+extern int cuptiEnableCallback(uint32_t enable, uint64_t subscriber, int domain, uint32_t number);
+extern int cuptiEnableDomain(uint32_t enable, uint64_t subscriber, int domain);
+extern int cuptiGetCallbackState(uint32_t *out, uint64_t subscriber, int domain, uint32_t number);
+extern int cuptiGetCallbackName(int domain, uint32_t number, const char **out);
+extern int cuptiGetResultString(int status, const char **out);
+extern int cuptiGetTimestamp(uint64_t *out);
+extern int cuptiGetVersion(uint32_t *out);
+extern int cuptiEventGroupCreate(void);
+extern int cuptiFinalize(void);
+
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, EXTERNAL = 39 };
+
+static int failed;
+#define CHECK(condition) \
+  do { \
+    if (!(condition)) failed = printf("line %d: %s\n", __LINE__, #condition); \
+  } while (0)
+
+static const char PTX[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry scale(.param .u64 data) {\n"
+    "  .reg .b32 %r<4>; .reg .b64 %d<3>; .shared .b32 s[4];\n"
+    "  ld.param.u64 %d0, [data];\n  mov.u32 %r0, %tid.x;\n  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d0, %d0, %d1;\n"
+    "  ld.global.u32 %r1, [%d0];\n  st.shared.u32 [s], %r1;\n  st.global.u32 [%d0], %r1;\n  ret;\n}\n";
+
+/* Records, one after the other, and how often a buffer was asked for. */
+static uint8_t records[1 << 16][160];
+static int count, requests;
+static size_t room = 1024;
+
+static void request(uint8_t **buffer, size_t *size, size_t *most) {
+  ++requests;
+  *buffer = malloc(room);
+  *size = room;
+  *most = 0;
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used) {
+  uint8_t *record = NULL;
+  CHECK(size == room && used <= size);
+  int status;
+  while ((status = cuptiActivityGetNextRecord(buffer, used, &record)) == 0) {
+    size_t left = used - (record - buffer);
+    memcpy(records[count++], record, left < 160 ? left : 160);
+  }
+  CHECK(status == 12);
+  record = buffer + used + 8;
+  CHECK(cuptiActivityGetNextRecord(buffer, used, &record) == 1 && cuptiActivityGetNextRecord(buffer, used, NULL) == 1);
+  free(buffer);
+}
+
+static uint32_t word(const uint8_t *record, int at) { uint32_t value; memcpy(&value, record + at, 4); return value; }
+static uint64_t wide(const uint8_t *record, int at) { uint64_t value; memcpy(&value, record + at, 8); return value; }
+
+/* The first record of a kind with a word at a place. */
+static const uint8_t *find(uint32_t kind, int at, uint32_t value) {
+  for (int i = 0; i < count; ++i)
+    if (word(records[i], 0) == kind && word(records[i], at) == value) return records[i];
+  failed = printf("no record of kind %u with %u at %d\n", kind, value, at);
+  return records[count];
+}
+
+static uint64_t address;
+static unsigned numbers[64];
+
+static void work(void) {
+  static void *context, *module, *function;
+  if (!context) {
+    CHECK(cuInit(0) == 0 && cuCtxCreate_v2(&context, 0, 0) == 0);
+    CHECK(cuModuleLoadData(&module, PTX) == 0 && cuModuleGetFunction(&function, module, "scale") == 0);
+  }
+  CHECK(cuMemAlloc_v2(&address, 256) == 0);
+  CHECK(cuMemcpyHtoD_v2(address, numbers, 256) == 0);
+  CHECK(cuMemsetD8_v2(address, 7, 128) == 0);
+  void *params[] = {&address};
+  CHECK(cuLaunchKernel(function, 2, 3, 1, 32, 1, 1, 64, NULL, params, NULL) == 0);
+  CHECK(cuMemcpyDtoH_v2(numbers, address, 200) == 0);
+  CHECK(cuMemFree_v2(address) == 0);
+  CHECK(cuMemFree_v2(8) == 1);
+}
+
+static void activities(void) {
+  for (int kind = 1; kind <= 10; ++kind)
+    if (kind == MEMCPY || kind == MEMSET || kind == DRIVER || kind == RUNTIME || kind == KERNEL) CHECK(cuptiActivityEnable(kind) == 0);
+  CHECK(cuptiActivityEnable(EXTERNAL) == 0);
+  CHECK(cuptiActivityPushExternalCorrelationId(3, 70) == 0 && cuptiActivityPushExternalCorrelationId(3, 77) == 0);
+  work();
+  uint64_t last = 0;
+  CHECK(cuptiActivityPopExternalCorrelationId(3, &last) == 0 && last == 77);
+  CHECK(cuptiActivityPopExternalCorrelationId(3, NULL) == 0 && cuptiActivityPopExternalCorrelationId(3, &last) == 18);
+  /* A call of the runtime, which makes one of the driver. */
+  simtlab_within("cudaMalloc");
+  CHECK(cuMemAlloc_v2(&address, 64) == 0);
+  simtlab_within(NULL);
+  CHECK(requests >= 1 && cuptiActivityFlushAll(0) == 0 && requests > 1);
+
+  /* A launch has the number of its call, which takes longer, and what the client was doing. */
+  const uint8_t *launch = find(DRIVER, 4, 307);
+  uint32_t correlation = word(launch, 32);
+  const uint8_t *kernel = find(KERNEL, 92, correlation);
+  CHECK(strcmp((const char *)(uintptr_t)wide(kernel, 104), "scale") == 0);
+  uint32_t shape[] = {2, 3, 1, 32, 1, 1, 16, 64};
+  CHECK(memcmp(kernel + 52, shape, sizeof shape) == 0);
+  CHECK(word(kernel, 40) == 0 && word(kernel, 44) == 1 && word(kernel, 48) == 7);
+  CHECK(wide(launch, 8) <= wide(kernel, 16) && wide(kernel, 16) < wide(kernel, 24) && wide(kernel, 24) <= wide(launch, 16));
+  CHECK(wide(find(EXTERNAL, 16, correlation), 8) == 77);
+
+  /* From pageable memory to the device, and back. */
+  uint32_t in = word(find(DRIVER, 4, 276), 32), out = word(find(DRIVER, 4, 278), 32);
+  const uint8_t *copy = find(MEMCPY, 44, in), *back = find(MEMCPY, 44, out);
+  CHECK(copy[4] == 1 && copy[5] == 1 && copy[6] == 3 && wide(copy, 8) == 256);
+  CHECK(back[4] == 2 && back[5] == 3 && back[6] == 1 && wide(back, 8) == 200);
+  const uint8_t *set = find(MEMSET, 4, 7);
+  CHECK(wide(set, 8) == 128 && wide(set, 16) <= wide(set, 24));
+  /* What a call returned. */
+  int failures = 0, runtimes = 0, allocations = 0;
+  for (int i = 0; i < count; ++i) {
+    failures += word(records[i], 0) == DRIVER && word(records[i], 36) == 1;
+    runtimes += word(records[i], 0) == RUNTIME && word(records[i], 4) == 20;
+    allocations += word(records[i], 0) == DRIVER && word(records[i], 4) == 243;
+  }
+  CHECK(failures == 1 && runtimes == 1 && allocations == 1);
+
+  /* Functions that are not wanted, kinds that are off. */
+  count = 0;
+  CHECK(cuptiActivityEnableDriverApi(243, 0) == 0 && cuptiActivityDisable(KERNEL) == 0);
+  work();
+  CHECK(cuptiActivityFlushAll(1) == 0 && count > 0);
+  for (int i = 0; i < count; ++i) {
+    CHECK(word(records[i], 0) != KERNEL);
+    CHECK(word(records[i], 0) != DRIVER || word(records[i], 4) != 243);
+  }
+  /* A buffer that is too small for any record. */
+  room = 16;
+  size_t dropped = 0;
+  count = 0;
+  CHECK(cuMemAlloc_v2(&address, 64) == 0 && cuMemFree_v2(address) == 0);
+  CHECK(cuptiActivityFlushAll(0) == 0 && count == 0);
+  CHECK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == 0 && dropped == 1);
+  room = 1024;
+}
+
+/* The client's clock. */
+static uint64_t ticks;
+static uint64_t tick(void) { return ++ticks; }
+
+static void clocks(void) {
+  uint64_t before = 0, after = 0;
+  CHECK(cuptiGetTimestamp(&before) == 0 && cuptiGetTimestamp(&after) == 0 && before > 1000000000ull * 1000000000 && before <= after);
+  CHECK(cuptiActivityRegisterTimestampCallback(NULL) == 1 && cuptiActivityRegisterTimestampCallback(tick) == 0);
+  count = 0;
+  CHECK(cuMemGetInfo_v2(NULL, NULL) == 0 && cuptiActivityFlushAll(0) == 0 && count >= 1);
+  CHECK(wide(records[0], 8) > 0 && wide(records[0], 8) < wide(records[0], 16) && wide(records[0], 16) <= ticks);
+}
+
+struct told { int site; const char *function; const void *params; const int *status; const char *symbol; void *context; uint32_t uid;
+              uint64_t *data; uint32_t correlation; };
+static int enters, exits, fails;
+
+static void called(void *data, int domain, uint32_t number, const struct told *told) {
+  CHECK(data == &enters && told->params == NULL && told->correlation != 0);
+  if (told->site == 0) {
+    ++enters;
+    CHECK(*told->data == 0 && told->status == NULL);
+    *told->data = told->correlation;
+    /* Calls of this function are not told. */
+    CHECK(cuMemGetInfo_v2(NULL, NULL) == 0);
+  } else {
+    ++exits;
+    CHECK(*told->data == told->correlation);
+    fails += *told->status != 0;
+  }
+  CHECK(domain == 2 ? number == 20 && strcmp(told->function, "cudaMalloc") == 0 : domain == 1);
+}
+
+static void callbacks(void) {
+  uint64_t subscriber = 0, other = 0;
+  uint32_t enabled = 7;
+  CHECK(cuptiSubscribe(&subscriber, NULL, NULL) == 1 && cuptiSubscribe(NULL, called, &enters) == 1);
+  CHECK(cuptiSubscribe(&subscriber, called, &enters) == 0 && cuptiSubscribe(&other, called, &enters) == 39);
+  CHECK(cuMemGetInfo_v2(NULL, NULL) == 0 && enters == 0);
+  CHECK(cuptiEnableCallback(1, subscriber, 1, 243) == 0 && cuptiEnableCallback(1, subscriber + 1, 1, 243) == 1);
+  CHECK(cuptiEnableCallback(1, subscriber, 9, 243) == 1 && cuptiEnableDomain(1, subscriber, 0) == 1);
+  CHECK(cuMemAlloc_v2(&address, 64) == 0 && cuMemFree_v2(address) == 0 && enters == 1 && exits == 1);
+  CHECK(cuptiEnableDomain(1, subscriber, 1) == 0 && cuptiGetCallbackState(&enabled, subscriber, 1, 244) == 0 && enabled == 1);
+  CHECK(cuMemAlloc_v2(&address, 64) == 0 && cuMemFree_v2(address) == 0 && enters == 3 && exits == 3 && fails == 0);
+  CHECK(cuMemFree_v2(8) == 1 && fails == 1);
+  CHECK(cuptiEnableDomain(0, subscriber, 1) == 0 && cuptiEnableDomain(1, subscriber, 2) == 0);
+  simtlab_within("cudaMalloc");
+  CHECK(cuMemGetInfo_v2(NULL, NULL) == 0);
+  simtlab_within(NULL);
+  CHECK(enters == 5 && exits == 5);
+  CHECK(cuptiUnsubscribe(other) == 1 && cuptiUnsubscribe(subscriber) == 0 && cuptiUnsubscribe(subscriber) == 1);
+}
+
+int main(void) {
+  const char *text = NULL;
+  uint32_t version = 0;
+  CHECK(cuptiGetVersion(&version) == 0 && version > 20 && cuptiGetVersion(NULL) == 1);
+  CHECK(cuptiGetResultString(12, &text) == 0 && strcmp(text, "CUPTI_ERROR_MAX_LIMIT_REACHED") == 0 && cuptiGetResultString(-4, &text) == 1);
+  CHECK(cuptiGetCallbackName(2, 211, &text) == 0 && strcmp(text, "cudaLaunchKernel_v7000") == 0);
+  CHECK(cuptiGetCallbackName(1, 100000, &text) == 1 && cuptiGetCallbackName(0, 1, &text) == 1 && cuptiGetCallbackName(2, 211, NULL) == 1);
+  CHECK(cuptiActivityFlushAll(0) == 7 && cuptiActivityRegisterCallbacks(NULL, complete) == 1);
+  CHECK(cuptiActivityRegisterCallbacks(request, complete) == 0 && cuptiActivityFlushAll(0) == 0);
+  CHECK(cuptiActivityEnable(0) == 21 && cuptiActivityEnable(30) == 21 && cuptiActivityEnable(-1) == 21 && cuptiActivityDisable(60) == 21);
+  CHECK(cuptiActivityPushExternalCorrelationId(0, 1) == 1 && cuptiActivityPushExternalCorrelationId(6, 1) == 1);
+  CHECK(cuptiEventGroupCreate() == 27);
+  size_t len = 8, value = 4096, got = 0;
+  CHECK(cuptiActivitySetAttribute(0, &len, &value) == 0 && cuptiActivityGetAttribute(0, &len, &got) == 0 && got == 4096);
+  CHECK(cuptiActivitySetAttribute(-1, &len, &value) == 1 && cuptiActivitySetAttribute(0, NULL, &value) == 1);
+  len = 4;
+  CHECK(cuptiActivityGetAttribute(0, &len, &got) == 10 && cuptiActivityGetAttribute(2, &len, &got) == 1);
+  activities();
+  clocks();
+  CHECK(cuptiFinalize() == 0);
+  count = 0;
+  work();
+  CHECK(cuptiActivityFlushAll(0) == 7 && count == 0);
+  callbacks();
+  if (!failed) printf("all checks passed\n");
+  return failed != 0;
+}
