@@ -360,4 +360,27 @@ def mathematics():
     np.testing.assert_allclose(out.numpy(), expected, rtol=2e-5, atol=2e-6)
 
 
+@check
+def the_profiler_proton():
+    import json
+    import os
+    import tempfile
+
+    from triton import profiler
+
+    x, out = Tensor(normal(128)), Tensor(np.zeros((4, 128), np.float32))
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "found")
+        profiler.start(name)
+        with profiler.scope("outer"):
+            for _ in range(3):
+                library_kernel[(1,)](x, out, BLOCK=128)
+        profiler.finalize()
+        with open(f"{name}.hatchet", encoding="utf-8") as file:
+            (outer,) = json.load(file)[0]["children"]
+    (kernel,) = outer["children"]
+    assert (outer["frame"]["name"], kernel["frame"]["name"]) == ("outer", "library_kernel")
+    assert kernel["metrics"]["count"] == 3 and kernel["metrics"]["time (ns)"] > 0
+
+
 run()

@@ -28,6 +28,7 @@ _LINKS = (
     ("libnvidia-ml.so.1", "libnvidia-ml.so.1"),
     ("libcupti.so.12", "libcupti.so.12"),
     ("libcupti.so.13", "libcupti.so.13"),
+    ("libcupti.so.13", "libcupti.so"),
 )
 
 
@@ -70,6 +71,8 @@ def enable(
     os.environ[journal.PATH] = os.path.join(folder, "journal")
     os.environ["SIMTLAB_FAULTS"] = faults
     os.environ["TRITON_LIBCUDA_PATH"] = folder
+    if os.path.exists(os.path.join(folder, "libcupti.so")):
+        os.environ["TRITON_CUPTI_LIB_PATH"] = folder
     os.environ["CUPY_COMPILE_WITH_PTX"], os.environ["CUPY_ACCELERATORS"] = "1", ""
     if capability is not None:
         os.environ["SIMTLAB_COMPUTE_CAPABILITY"] = capability

@@ -170,11 +170,14 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
         command.env("LD_PRELOAD", all.join(std::ffi::OsStr::new(":")));
     }
     command.env("SIMTLAB_JOURNAL", folder.journal());
-    // Triton: the assemblers that it calls, for capabilities below 9.0 and from 9.0 on, and the
-    // driver that it links against.
+    // Triton: the assemblers that it calls, for capabilities below 9.0 and from 9.0 on, the driver
+    // that it links against, and the library that its profiler takes from a folder.
     let ptxas = folder.ptxas();
     command.env("TRITON_PTXAS_PATH", &ptxas).env("TRITON_PTXAS_BLACKWELL_PATH", &ptxas);
     command.env("TRITON_LIBCUDA_PATH", folder.path());
+    if folder.has_profiler() {
+        command.env("TRITON_CUPTI_LIB_PATH", folder.path());
+    }
     // CuPy: PTX instead of machine code, and no closed-source libraries for sums and sorting.
     command.env("CUPY_COMPILE_WITH_PTX", "1").env("CUPY_ACCELERATORS", "");
     if let Some(capability) = &args.capability {

@@ -34,6 +34,9 @@ const MATHEMATICS: [&str; 10] = [
 /// makes them.
 const TOOLS: [&str; 3] = ["libnvidia-ml.so.1", "libcupti.so.12", "libcupti.so.13"];
 
+/// The library that profilers load by a name without a version, and that name.
+const PROFILER: (&str, &str) = ("libcupti.so.13", "libcupti.so");
+
 /// The libraries in front of NVRTC, which are optional, too.
 const COMPILERS: [&str; 2] = ["libnvrtc.so.12", "libnvrtc.so.13"];
 
@@ -144,6 +147,11 @@ impl Folder {
         RUNTIMES.into_iter().map(|name| self.path.join(name)).filter(|path| path.exists())
     }
 
+    /// Returns whether there is a library for profilers.
+    pub(super) fn has_profiler(&self) -> bool {
+        self.path.join(PROFILER.1).exists()
+    }
+
     /// Returns the path of the substitute for `ptxas`.
     pub(super) fn ptxas(&self) -> PathBuf {
         self.path.join("ptxas")
@@ -153,6 +161,10 @@ impl Folder {
     pub(super) fn fill(&self, libraries: &Libraries, this: &Path) -> Result<(), String> {
         for name in DRIVER.1 {
             link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
+        }
+        let profiler = libraries.folder.join(PROFILER.0);
+        if profiler.is_file() {
+            link(&profiler, &self.path.join(PROFILER.1))?;
         }
         for name in RUNTIMES.into_iter().chain(MATHEMATICS).chain(TOOLS).chain(COMPILERS) {
             let library = libraries.folder.join(name);
