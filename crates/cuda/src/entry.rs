@@ -47,6 +47,9 @@ pub(crate) fn initialise(flags: u32) -> i32 {
         if flags != 0 {
             return Status::INVALID_VALUE.0;
         }
+        if driver.is_none() && settings().visible.is_empty() {
+            return Status::NO_DEVICE.0;
+        }
         if driver.is_none() {
             *driver = Some(Driver::new());
             OWNER.store(std::process::id(), Ordering::Relaxed);
@@ -165,7 +168,8 @@ fn leave(driver: &mut Driver) -> ClientCalls {
         // Without a thread, the client's calls do the work.
         driver.pending.has_thread = thread.spawn(attend).is_ok();
     }
-    USAGE.note(driver.device.memory_use().0, driver.contexts.values().map(|c| c.device));
+    let devices = driver.contexts.values().map(|c| driver.settings.of_machine(c.device));
+    USAGE.note(driver.device.memory_use().0, devices);
     let plain = std::mem::take(&mut driver.shared.calls);
     let due = std::mem::take(&mut driver.pending.due);
     ClientCalls { plain, due }

@@ -23,6 +23,7 @@ mod proc_address;
 mod profile;
 mod settings;
 mod state;
+mod visible;
 
 pub use cuda_abi::Status;
 #[doc(hidden)]

@@ -5,6 +5,7 @@ use runtime::{Asynchrony, CheckSet, Choice, Faults, Level, MatrixSums};
 use std::path::PathBuf;
 
 use crate::state::usage::MOST_DEVICES;
+use crate::visible::visible;
 
 /// The driver's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(crate) struct Settings {
     pub(crate) capability: (i32, i32),
     /// The number of devices (`SIMTLAB_DEVICES`, 1 to 16).
     pub(crate) devices: i32,
+    /// Those that the program sees, in its order (`CUDA_VISIBLE_DEVICES`).
+    pub(crate) visible: Vec<i32>,
     /// Bytes of device memory, shared by all devices (`SIMTLAB_DEVICE_MEMORY`).
     pub(crate) memory: u64,
     /// The multiple to which sizes of device memory are rounded up (`SIMTLAB_PADDING`): 1, or 512
@@ -72,16 +75,24 @@ impl Settings {
         Device::of(self.capability())
     }
 
+    /// Returns the device of the machine that the program knows by a number.
+    pub(crate) fn of_machine(&self, device: i32) -> i32 {
+        let index = usize::try_from(device).ok();
+        index.and_then(|index| self.visible.get(index)).copied().unwrap_or(device)
+    }
+
     /// Reads the settings from variables. A value that cannot be parsed counts as unset.
     pub(crate) fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
         let usual = runtime::Settings::default();
+        let devices = number("SIMTLAB_DEVICES");
+        let devices = devices.map_or(1, |n| n.clamp(1, MOST_DEVICES as u64) as i32);
         Self {
             capability: variable("SIMTLAB_COMPUTE_CAPABILITY")
                 .and_then(|text| dotted(&text))
                 .unwrap_or((8, 0)),
-            devices: number("SIMTLAB_DEVICES")
-                .map_or(1, |n| n.clamp(1, MOST_DEVICES as u64) as i32),
+            devices,
+            visible: visible(variable("CUDA_VISIBLE_DEVICES").as_deref(), devices),
             memory: number("SIMTLAB_DEVICE_MEMORY").unwrap_or(DEVICE_MEMORY),
             padding: number("SIMTLAB_PADDING").map_or(1, |n| n.clamp(1, MOST_PADDING)),
             version: variable("SIMTLAB_CUDA_VERSION")

@@ -11,6 +11,7 @@ use runtime::device::{
 use crate::settings::Settings;
 use crate::state::Driver;
 use crate::state::usage::USAGE;
+use crate::visible;
 use runtime::WARP_SIZE;
 
 /// The number of 32-bit registers of a multiprocessor, and of a block.
@@ -22,13 +23,13 @@ pub(crate) fn get(d: &mut Driver, out: Ptr, ordinal: i32) -> Outcome {
 }
 
 pub(crate) fn count(d: &mut Driver, out: Ptr) -> Outcome {
-    put_i32(out, d.settings.devices)
+    put_i32(out, d.settings.visible.len() as i32)
 }
 
 pub(crate) fn name(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome {
     d.device(device)?;
     let room = usize::try_from(room).ok().filter(|&r| r > 0).ok_or(Status::INVALID_VALUE)?;
-    let mut text = device_name(device).into_bytes();
+    let mut text = device_name(d.settings.of_machine(device)).into_bytes();
     text.truncate(room - 1);
     text.push(0);
     put_bytes(out, &text)
@@ -36,21 +37,15 @@ pub(crate) fn name(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome 
 
 pub(crate) fn uuid(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
     d.device(device)?;
-    put(out, &device_uuid(device))
+    put(out, &visible::uuid(d.settings.of_machine(device)))
 }
 
 fn device_name(device: i32) -> String {
     format!("Simtlab virtual device {device}")
 }
 
-fn device_uuid(device: i32) -> [u8; 16] {
-    // No byte is zero: CuPy takes the identifier for a C string.
-    let mut uuid = *b"simtlab-device-0";
-    uuid[15] = b'0'.wrapping_add(device as u8).max(1);
-    uuid
-}
-
-/// Describes a device and its use by this process, which a child of `fork` has none of.
+/// Describes a device of the machine and its use by this process, which a child of `fork` has none
+/// of.
 pub(crate) fn status(settings: &Settings, device: i32, is_child: bool) -> Outcome<DeviceStatus> {
     use CUdevice_attribute as A;
     if !(0..settings.devices).contains(&device) {
@@ -65,7 +60,7 @@ pub(crate) fn status(settings: &Settings, device: i32, is_child: bool) -> Outcom
     let used = |count: u64| if is_child { 0 } else { count };
     Ok(DeviceStatus {
         name,
-        uuid: device_uuid(device),
+        uuid: visible::uuid(device),
         devices: settings.devices.unsigned_abs(),
         contexts: used(USAGE.contexts(device).into()) as u32,
         major: get(A::COMPUTE_CAPABILITY_MAJOR),
@@ -116,7 +111,7 @@ pub(crate) fn properties(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
 
 pub(crate) fn pci_bus_id(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome {
     d.device(device)?;
-    let text = format!("0000:{:02X}:00.0\0", device + 1);
+    let text = format!("0000:{:02X}:00.0\0", d.settings.of_machine(device) + 1);
     if usize::try_from(room).is_ok_and(|room| room >= text.len()) {
         return put_bytes(out, text.as_bytes());
     }
@@ -126,8 +121,9 @@ pub(crate) fn pci_bus_id(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Ou
 pub(crate) fn by_pci_bus_id(d: &mut Driver, out: Ptr, id: Ptr) -> Outcome {
     let text = read_name(id)?;
     let bus = text.rsplit(':').nth(1).and_then(|bus| i32::from_str_radix(bus, 16).ok());
-    let device = d.device(bus.ok_or(Status::INVALID_VALUE)? - 1)?;
-    put_i32(out, device)
+    let device = bus.and_then(|bus| bus.checked_sub(1)).ok_or(Status::INVALID_VALUE)?;
+    let ordinal = d.settings.visible.iter().position(|&visible| visible == device);
+    put_i32(out, ordinal.ok_or(Status::INVALID_DEVICE)? as i32)
 }
 
 /// Returns whether the devices differ: each can access all others, because they share one memory.
@@ -170,6 +166,7 @@ pub(crate) fn luid(d: &mut Driver, luid: Ptr, mask: Ptr, device: i32) -> Outcome
 pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, device: i32) -> Outcome {
     d.device(device)?;
     let attribute = CUdevice_attribute::of(attribute)?;
+    let device = d.settings.of_machine(device);
     put_i32(out, value(attribute, d.settings.device(), d.settings.capability, device))
 }
 
@@ -179,7 +176,8 @@ pub(crate) fn attribute_value(d: &Driver, attribute: i32) -> i32 {
     known.map_or(0, |a| value(a, d.settings.device(), d.settings.capability, 0))
 }
 
-/// Returns an attribute. Those not listed are 0: the device lacks what they describe.
+/// Returns an attribute of a device of the machine. Those not listed are 0: the device lacks what
+/// they describe.
 fn value(
     attribute: CUdevice_attribute,
     held: &Device,

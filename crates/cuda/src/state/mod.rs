@@ -225,7 +225,8 @@ impl Driver {
 
     /// Checks a device number.
     pub(crate) fn device(&self, device: i32) -> Outcome<i32> {
-        let known = (0..self.settings.devices).contains(&device);
+        let count = self.settings.visible.len();
+        let known = usize::try_from(device).is_ok_and(|device| device < count);
         if known { Ok(device) } else { Err(Status::INVALID_DEVICE) }
     }
 

@@ -11,4 +11,5 @@ mod mappings;
 mod memory_limit;
 mod references;
 mod textures;
+mod visible;
 mod waiting;
