@@ -87,6 +87,12 @@ impl Block {
         Ok(Self { words: Words::zeroed(words)?, len })
     }
 
+    /// Ends the use of a block most of which was written: its pages are kept for the next block of
+    /// this length.
+    pub(super) fn retire(self) {
+        self.words.retire();
+    }
+
     /// Returns a block with these bytes.
     ///
     /// # Errors

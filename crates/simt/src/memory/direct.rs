@@ -23,7 +23,7 @@ use super::claims::{Claim, Claims};
 use super::journal::{Journal, Stock};
 use super::map::MemoryMap;
 use super::region::{Permission, Storage};
-use super::snapshot::PAGE_BYTES;
+use super::snapshot::{PAGE_BYTES, Pages};
 
 const PAGE: usize = PAGE_BYTES as usize;
 
@@ -36,6 +36,8 @@ struct View<'m> {
     len: usize,
     /// By page, whether it has been written since its map's last snapshot.
     dirty: &'m [AtomicU8],
+    /// That snapshot.
+    saved: &'m Pages,
     /// By page, whether its old contents are in a journal.
     kept: Box<[AtomicU8]>,
     of: PhantomData<&'m mut [u8]>,
@@ -187,7 +189,7 @@ impl MemoryMap {
                 Storage::Owned(tracked) => {
                     let writable = region.permission == Permission::ReadWrite;
                     let len = usize::try_from(region.len).ok()?;
-                    let (block, dirty) = tracked.parts();
+                    let (block, dirty, saved) = tracked.parts();
                     let words = block.words_mut();
                     if size_of_val(words) < len {
                         return None;
@@ -198,7 +200,7 @@ impl MemoryMap {
                     kept.try_reserve_exact(pages).ok()?;
                     kept.resize_with(pages, AtomicU8::default);
                     let (base, kept, of) = (region.base, kept.into(), PhantomData);
-                    views.push(View { base, writable, bytes, len, dirty, kept, of });
+                    views.push(View { base, writable, bytes, len, dirty, saved, kept, of });
                 }
                 Storage::Host(_) => return None,
                 Storage::Freed(_) => {}
@@ -385,6 +387,10 @@ impl DirectMemory<'_> {
     }
 
     fn copy_page(&self, view: &View<'_>, region: u32, page: usize) -> bool {
+        // Storage begins as zeros. To read them would have the host provide a page.
+        if view.dirty[page].load(Ordering::Relaxed) == 0 && view.saved.get(page).is_none() {
+            return self.journal.borrow_mut().keep_zero(region, page as u32);
+        }
         let (start, end) = (page * PAGE, ((page + 1) * PAGE).min(view.len));
         // SAFETY: the range is inside the view. Nobody writes a page before it has been journalled,
         // and other writers wait meanwhile.

@@ -70,10 +70,15 @@ impl Stock {
     }
 }
 
+/// A page of zeros.
+const ZEROS: &[u8] = &[0; PAGE];
+
 /// Pages that one handle has kept.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     chunks: Vec<Chunk>,
+    /// Pages that were all zero, of which no bytes are kept: region, and page in it.
+    zero: Vec<(u32, u32)>,
     /// Chunks without pages.
     spare: Vec<Chunk>,
 }
@@ -97,7 +102,16 @@ impl Journal {
         true
     }
 
-    /// Returns the bytes of the pages that it has kept.
+    /// Keeps a page whose bytes are all zero; returns whether there was memory for its number.
+    pub(super) fn keep_zero(&mut self, region: u32, page: u32) -> bool {
+        if self.zero.try_reserve(1).is_err() {
+            return false;
+        }
+        self.zero.push((region, page));
+        true
+    }
+
+    /// Returns the bytes of the pages that it has kept, but for pages that were all zero.
     pub(super) fn bytes(&self) -> usize {
         let last = self.chunks.last().map_or(0, |chunk| chunk.pages.len());
         (self.chunks.len().saturating_sub(1) * PAGES + last) * PAGE
@@ -105,6 +119,7 @@ impl Journal {
 
     /// Forgets all pages.
     pub(super) fn clear(&mut self) {
+        self.zero.clear();
         self.chunks.iter_mut().for_each(Chunk::clear);
         if self.spare.is_empty() {
             std::mem::swap(&mut self.chunks, &mut self.spare);
@@ -118,6 +133,9 @@ impl Journal {
     /// Calls `back` with the region, number and old bytes of each page. For a short page at the end
     /// of a region, only the bytes that it has count.
     pub(super) fn replay(&self, mut back: impl FnMut(u32, u32, &[u8])) {
+        for &(region, page) in &self.zero {
+            back(region, page, ZEROS);
+        }
         for chunk in &self.chunks {
             for (&(region, page), bytes) in chunk.pages.iter().zip(chunk.bytes.chunks(PAGE)) {
                 back(region, page, bytes);
@@ -157,6 +175,12 @@ mod tests {
         assert_eq!((journal.bytes(), replayed(&journal)), (0, Vec::new()));
         assert!(journal.keep(&stock, 5, 1, &[4; PAGE]));
         assert_eq!((journal.bytes(), replayed(&journal)), (PAGE, vec![(5, 1, PAGE, 4)]));
+        // No bytes are kept of a page of zeros.
+        assert!(journal.keep_zero(6, 2));
+        let pages = vec![(6, 2, PAGE, 0), (5, 1, PAGE, 4)];
+        assert_eq!((journal.bytes(), replayed(&journal)), (PAGE, pages));
+        journal.clear();
+        assert_eq!(replayed(&journal), Vec::new());
     }
 
     #[test]

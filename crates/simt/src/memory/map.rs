@@ -302,7 +302,10 @@ impl MemoryMap {
         }
         self.counters.frees += 1;
         self.counters.quarantined += 1;
-        region.storage = Storage::Freed(self.counters.frees);
+        let freed = Storage::Freed(self.counters.frees);
+        if let Storage::Owned(tracked) = std::mem::replace(&mut region.storage, freed) {
+            tracked.retire();
+        }
         region.reach = 0;
         if self.counters.quarantined > 2 * QUARANTINE {
             let oldest_kept = self.counters.frees - QUARANTINE as u64;

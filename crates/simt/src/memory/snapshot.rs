@@ -112,10 +112,19 @@ impl Tracked {
         Ok(Self { block, dirty: dirty.into_boxed_slice(), base: Arc::default() })
     }
 
-    /// Returns the live bytes, and by page whether it was written since the last snapshot. Whoever
-    /// writes the bytes sets the flags.
-    pub(super) fn parts(&mut self) -> (&mut Block, &[AtomicU8]) {
-        (&mut self.block, &self.dirty)
+    /// Returns the live bytes, by page whether it was written since the last snapshot, and that
+    /// snapshot. Whoever writes the bytes sets the flags.
+    pub(super) fn parts(&mut self) -> (&mut Block, &[AtomicU8], &Pages) {
+        (&mut self.block, &self.dirty, &self.base)
+    }
+
+    /// Ends the use of the bytes. Storage that was written for the most part is kept for the next
+    /// of the same length.
+    pub(super) fn retire(self) {
+        let written = self.dirty.iter().filter(|page| page.load(Relaxed) != 0).count();
+        if 2 * (written + self.base.stored()) >= self.dirty.len() {
+            self.block.retire();
+        }
     }
 
     /// Marks the page of an aligned scalar as written.

@@ -14,6 +14,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::{MmapMut, MmapOptions};
 
@@ -22,6 +23,14 @@ use memmap2::{MmapMut, MmapOptions};
 const LARGE: usize = 2 << 20;
 const LONG: usize = 2 * LARGE;
 const LONGEST: usize = 1 << 30;
+
+/// Most bytes of [`RETIRED`] storage.
+const MOST_RETIRED: usize = 1 << 30;
+
+/// Long storage that is no longer used, the latest last, with the number of its words: filling its
+/// pages with zeros takes a fraction of the time in which a host, above all a virtual machine,
+/// provides new ones.
+static RETIRED: Mutex<Vec<(usize, MmapMut)>> = Mutex::new(Vec::new());
 
 /// The host has no memory left for a guest allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,9 +60,9 @@ pub(super) struct Words {
 enum Owner {
     /// A `Box<[AtomicU64]>` as a raw pointer: a box would have to be the only way to its words.
     Allocator,
-    Pages {
-        _mapping: MmapMut,
-    },
+    Pages(MmapMut),
+    /// The words are [retired](Words::retire).
+    Nobody,
 }
 
 impl Drop for Words {
@@ -128,15 +137,22 @@ impl Words {
         if cfg!(miri) || bytes < LONG || bytes > isize::MAX as usize - LARGE {
             return Ok(Self::of(allocated(count)?));
         }
+        if let Some(again) = Self::recycled(count) {
+            return Ok(again);
+        }
         let error = OutOfHostMemory { bytes: bytes as u64 };
         // Memory that is never written is not reserved either: clients may have more device memory
         // than the host has memory.
         let mut options = MmapOptions::new();
-        let mut pages =
-            options.len(bytes + LARGE).no_reserve_swap().map_anon().map_err(|_| error)?;
-        let first = pages.as_ptr().align_offset(LARGE).min(LARGE);
+        options.len(bytes + LARGE).no_reserve_swap();
+        let pages = options.map_anon().or_else(|_| {
+            retired().clear();
+            options.map_anon()
+        });
+        let pages = pages.map_err(|_| error)?;
         #[cfg(target_os = "linux")]
         if bytes <= LONGEST {
+            let first = first_large(&pages);
             // A host without large pages ignores the advice.
             let _ = pages.advise_range(
                 memmap2::Advice::HugePage,
@@ -144,9 +160,50 @@ impl Words {
                 bytes.next_multiple_of(LARGE).min(pages.len() - first),
             );
         }
-        let start = NonNull::new(pages.as_mut_ptr().wrapping_add(first).cast()).ok_or(error)?;
-        Ok(Self { start, count, owner: Owner::Pages { _mapping: pages } })
+        Ok(Self::on_pages(count, pages))
     }
+
+    /// The words of a mapping that has room for them after its first large page begins.
+    fn on_pages(count: usize, mut pages: MmapMut) -> Self {
+        let first = first_large(&pages);
+        let start = NonNull::from(&mut pages[first..]).cast();
+        Self { start, count, owner: Owner::Pages(pages) }
+    }
+
+    /// Words of zero in retired storage, if there is one of this length.
+    fn recycled(count: usize) -> Option<Self> {
+        let mut retired = retired();
+        let index = retired.iter().rposition(|(words, _)| *words == count)?;
+        let (_, mut pages) = retired.remove(index);
+        drop(retired);
+        let first = first_large(&pages);
+        pages[first..first + 8 * count].fill(0);
+        Some(Self::on_pages(count, pages))
+    }
+
+    /// Ends the use of words most of whose pages were written. Long storage is kept for the next of
+    /// this length, in place of what was retired long before.
+    pub(super) fn retire(mut self) {
+        if !matches!(&self.owner, Owner::Pages(pages) if pages.len() <= MOST_RETIRED) {
+            return;
+        }
+        let Owner::Pages(pages) = std::mem::replace(&mut self.owner, Owner::Nobody) else { return };
+        let mut retired = retired();
+        retired.push((self.count, pages));
+        let bytes = |all: &[(usize, MmapMut)]| all.iter().map(|(_, p)| p.len()).sum::<usize>();
+        while bytes(&retired) > MOST_RETIRED {
+            retired.remove(0);
+        }
+    }
+}
+
+fn retired() -> MutexGuard<'static, Vec<(usize, MmapMut)>> {
+    RETIRED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The offset of the first large page in a mapping.
+fn first_large(pages: &MmapMut) -> usize {
+    pages.as_ptr().align_offset(LARGE).min(LARGE)
 }
 
 /// `count` words of zero from the allocator.
@@ -170,6 +227,25 @@ fn allocated(count: usize) -> Result<Box<[AtomicU64]>, OutOfHostMemory> {
 mod tests {
     use super::*;
     use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn retired_words_are_zero_again() {
+        // Lengths that no other test has.
+        let counts = [LONG / 8 + 5, LONG / 8 + 6];
+        let mut starts = Vec::new();
+        for count in counts {
+            let mut words = Words::zeroed(count).unwrap();
+            *words[count - 1].get_mut() = 7;
+            starts.push(words.start);
+            words.retire();
+        }
+        for (count, start) in counts.into_iter().zip(starts) {
+            let words = Words::zeroed(count).unwrap();
+            assert!(words.iter().all(|word| word.load(Relaxed) == 0));
+            // Miri has storage of the allocator alone.
+            assert!(cfg!(miri) || words.start == start);
+        }
+    }
 
     #[test]
     fn words_are_zero_and_writable() {
