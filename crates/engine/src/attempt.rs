@@ -53,8 +53,9 @@ pub(crate) fn attempt(
         };
         let accesses = AccessCounts::default();
         let bounds = screened.map(|_| Bounds);
+        let takes_back = options.takes_back;
         let mut observer =
-            Observer { accesses, committed: counters, bounds, monitor: &mut *monitor };
+            Observer { accesses, committed: counters, bounds, takes_back, monitor: &mut *monitor };
         std::mem::swap(state.memory_mut(), memory);
         let ran = ready.run(&mut *state, &mut observer);
         std::mem::swap(state.memory_mut(), memory);
@@ -118,6 +119,8 @@ struct Observer<'a> {
     committed: &'a mut Counters,
     /// The screen of launches of which the monitor has none.
     bounds: Option<Bounds>,
+    /// As in [`Options`].
+    takes_back: bool,
     monitor: &'a mut dyn Monitor,
 }
 
@@ -145,6 +148,10 @@ impl LaunchObserver for Observer<'_> {
 
     fn can_commit(&self) -> bool {
         true
+    }
+
+    fn takes_all_back(&self) -> bool {
+        self.takes_back
     }
 
     fn commit(&mut self) {

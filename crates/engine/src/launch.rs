@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use fast::{Declined, Level};
-use simt::memory::{Addr, Snapshot};
-use vm::{Claim, Counts, Program, Recheck, State, Tolerated};
+use simt::memory::{Addr, MapError, Snapshot};
+use vm::{Claim, Counts, Heap, Program, Recheck, State, Tolerated};
 
 use crate::attempt::attempt;
 use crate::cache::Cache;
@@ -58,6 +58,34 @@ pub struct Outcome {
     pub ran: EngineUsed,
     /// The launch itself if it repeats its state and is to be kept, without memory and heap.
     pub waiting: Option<KeptLaunch>,
+}
+
+impl Outcome {
+    /// Returns whether it has ended in a fault or a hang, and is not kept.
+    fn stopped(&self) -> bool {
+        matches!(self.end, End::Fault(_) | End::Hang(_)) && self.waiting.is_none()
+    }
+}
+
+/// What a launch is about to change. Pages that it does not write are shared with the memory.
+struct Undo {
+    memory: Snapshot,
+    heap: Option<Heap>,
+}
+
+impl Undo {
+    fn keep(guest: &mut Guest<'_>) -> Self {
+        Self { memory: guest.memory.snapshot(), heap: guest.heap.as_deref().cloned() }
+    }
+
+    /// Makes memory and heap what they were.
+    fn restore(self, guest: &mut Guest<'_>) -> Result<(), MapError> {
+        guest.memory.restore(&self.memory)?;
+        if let (Some(now), Some(then)) = (guest.heap.as_deref_mut(), self.heap) {
+            *now = then;
+        }
+        Ok(())
+    }
 }
 
 /// A launch that repeats its state, kept without memory and heap.
@@ -121,9 +149,14 @@ pub fn launch<'p, E: std::error::Error>(
             let counters = options.detailed.then_some(counters);
             let launch = ExactLaunch { program, state, counters };
             let keeps = options.keeps_waiting;
+            let undo = options.takes_back.then(|| Undo::keep(&mut guest));
             let run = run_exact(launch, &mut guest, restart, keeps, monitor)?;
             let ran = if run.retried { EngineUsed::Retried } else { EngineUsed::Exact(declined) };
-            of_exact(run, ran, keeps)
+            let outcome = of_exact(run, ran, keeps);
+            if let Some(undo) = undo.filter(|_| outcome.stopped()) {
+                undo.restore(&mut guest)?;
+            }
+            outcome
         }
     };
     // Lanes that made progress one by one ran on the exact engine alone.

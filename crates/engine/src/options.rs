@@ -69,4 +69,7 @@ pub struct Options {
     /// Whether a launch that repeats its state is kept, to go on when something else has changed
     /// memory ([`resume`](crate::resume)).
     pub keeps_waiting: bool,
+    /// Whether a launch that ends in a fault or a hang, and is not kept, leaves memory and heap as
+    /// they were before it.
+    pub takes_back: bool,
 }

@@ -150,6 +150,12 @@ pub trait LaunchObserver {
         false
     }
 
+    /// Returns whether a launch that is declined leaves memory as it was before the launch: nothing
+    /// is committed while it runs.
+    fn takes_all_back(&self) -> bool {
+        false
+    }
+
     /// Returns the number of issues behind which nothing is committed, if the exact engine is to go
     /// on before it. A launch that [`Self::poll`] stops is then declined.
     fn resume_before(&self) -> Option<u64> {

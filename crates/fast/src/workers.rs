@@ -230,7 +230,7 @@ pub(crate) fn run(
     };
     memory.set_journalled(!always_ends);
     let worker = plan.tier.map(Tier::worker);
-    let commits = plan.may_commit && !always_ends && !screened;
+    let commits = plan.may_commit && !always_ends && !screened && !observer.takes_all_back();
     let may_commit = commits && (!plan.detailed || observer.can_commit());
     let mut machine = Machine::new(context, memory, plan.detailed, &mut *observer, worker, None);
     machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);

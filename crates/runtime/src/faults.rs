@@ -1,6 +1,6 @@
 //! What becomes of launches whose accesses of memory are refused, and of those that stop.
 
-use simt::memory::{MapError, MemoryMap, Snapshot};
+use simt::memory::{MapError, Snapshot};
 use vm::{Heap, UndefinedMemory};
 
 use crate::context::Context;
@@ -41,26 +41,28 @@ pub struct ToleratedAccess {
     pub issues: u64,
 }
 
-/// What a launch is about to change, to undo it. Pages that the launch does not write are shared
-/// with the memory itself.
+/// What a launch is about to change, to undo it.
 pub(crate) struct Undo {
-    memory: Snapshot,
-    heap: Heap,
+    /// Memory and heap, unless the engine undoes their changes. Pages that the launch does not
+    /// write are shared with the memory itself.
+    memory: Option<(Snapshot, Heap)>,
     undefined: Option<UndefinedMemory>,
 }
 
 impl Undo {
-    /// Keeps the memory of a context.
-    pub(crate) fn keep(context: &mut Context) -> Self {
+    /// Keeps what is to be known of a context: its memory, too, if several grids are to run.
+    pub(crate) fn keep(context: &mut Context, grids: bool) -> Self {
         let undefined = context.undefined().map(|undefined| undefined.clone());
-        Self { memory: context.memory.snapshot(), heap: context.heap.clone(), undefined }
+        let memory = grids.then(|| (context.memory.snapshot(), context.heap.clone()));
+        Self { memory, undefined }
     }
 
     /// Makes the context's memory what it was.
     pub(crate) fn restore(self, context: &mut Context) -> Result<(), MapError> {
-        let memory: &mut MemoryMap = &mut context.memory;
-        memory.restore(&self.memory)?;
-        context.heap = self.heap;
+        if let Some((memory, heap)) = self.memory {
+            context.memory.restore(&memory)?;
+            context.heap = heap;
+        }
         if let (Some(now), Some(then)) = (context.undefined(), self.undefined) {
             *now = then;
         }

@@ -174,7 +174,8 @@ impl Context {
         keeps: bool,
     ) -> Result<Launched, Failure> {
         let queue = self.loaded.get(&id).ok_or(ContextError::Module)?.queue;
-        let undo = (self.settings.faults == Faults::Launch).then(|| Undo::keep(self));
+        let undo =
+            (self.settings.faults == Faults::Launch).then(|| Undo::keep(self, queue.is_some()));
         let end = match queue {
             Some(queue) => {
                 let end = self.launch_tree((id, queue), kernel, shape, params);
@@ -362,7 +363,10 @@ impl Context {
                 if events || after.is_some() {
                     engine = Choice::Exact;
                 }
-                let options = Options { engine, level, threads, detailed: false, keeps_waiting };
+                let takes_back = self.settings.faults == Faults::Launch;
+                let detailed = false;
+                let options =
+                    Options { engine, level, threads, detailed, keeps_waiting, takes_back };
                 let (program, cache) = (module.program(), &loaded.cache);
                 #[cfg(test)]
                 let corrupt_byte = self.corrupt_byte;

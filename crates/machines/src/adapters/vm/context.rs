@@ -228,6 +228,7 @@ impl<'p> VmContext<'p> {
             threads,
             detailed,
             keeps_waiting: false,
+            takes_back: false,
         };
         let (program, cache) = (&self.program.program, &self.program.cache);
         let launch = engine::Launch { program, cache, options, state, corrupt_byte: None };
