@@ -29,6 +29,7 @@ files! {
     "simtlab_clients/torch_backend/operators.py"
     "simtlab_clients/torch_backend/randomness.py"
     "simtlab_clients/torch_backend/routes.py"
+    "simtlab_clients/torch_backend/scratch.py"
     "simtlab_clients/torch_backend/views.py"
     "simtlab_clients/triton_hook.py"
 }

@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from . import capture, determinism, ledger, randomness
+from .scratch import Scratch
 from .views import CPU, Views, dense_strides, follows_undefined, to_cuda, write_sparse
 
 #: Operators that launch no kernel of PyTorch's: they allocate, describe, or copy by the driver. By name, or by name and overload.
@@ -62,6 +63,9 @@ _META_ENTRIES = 8192
 
 _NO_META = object()
 
+#: Elements of an argument from which on a new result is computed into device memory rather than copied there.
+_LARGE = 1 << 16
+
 _CHECKS_READS = follows_undefined()
 
 
@@ -104,6 +108,10 @@ class Operator:
         self.meta: Dict[Any, Any] = {}
         self.work = ledger.entry(name.removesuffix(".default"))
         self.compute: Callable[..., Any] = op
+        #: The overload that writes the only result to an argument, and that argument's name.
+        self.into: Optional[Tuple[Any, str]] = None
+        if self.returned == [None] and not self.is_random:
+            self.into = _into(op)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if capture.active and capture.capturing():
@@ -123,15 +131,31 @@ class Operator:
     def _run(self, args: Tuple[Any, ...], kwargs: Dict[str, Any], into: Optional[List[Any]], seed: Optional[int]) -> Any:
         if self.alert is not None:
             determinism.alert(self.alert)
+        if self.is_out:
+            self.size_outs(args, kwargs)
         call = _Call(self, args, kwargs)
         if self.refused_types and any(t.dtype in self.refused_types for t in _tensors(args)):
             raise NotImplementedError(f"{self.name} is not implemented for {_tensors(args)[0].dtype} on CUDA")
         if self.is_random:
             result = call.compute_random(seed)
         else:
-            result = call.compute()
+            result = call.compute(direct=into is None)
         call.write_back()
-        return call.results(result, into)
+        result = call.results(result, into)
+        call.scratch.release()
+        return result
+
+    def size_outs(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+        """Gives empty tensors, to which results are to be written, the sizes of large results: these are then computed in place."""
+        given = [kwargs[a.name] for a in self.op._schema.arguments if a.is_out and a.name in kwargs]
+        if not all(isinstance(t, torch.Tensor) and t.is_cuda and t.layout is torch.strided and not t.numel() for t in given):
+            return
+        if not any(t.is_cuda and t.numel() >= _LARGE for t in _tensors((*args, *kwargs.values()))):
+            return
+        expected = self.expected(args, kwargs)
+        if expected is not None and len(expected) == len(given) and all(isinstance(t, torch.Tensor) for t in expected):
+            for tensor, wanted in zip(given, expected):
+                _resize(tensor, wanted)
 
     def expected(self, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[List[Any]]:
         """What the results look like, from the operator on meta tensors; None if it has no such kernel, or the values decide."""
@@ -170,6 +194,9 @@ class _Call:
         self.upcast: Dict[int, Tuple[torch.Tensor, torch.Tensor]] = {}
         #: CUDA tensors that the operator may write, with what it has written: of the same type, or of single precision.
         self.written: List[Tuple[torch.Tensor, torch.Tensor]] = []
+        self.scratch = Scratch()
+        #: The result, if it was computed into device memory.
+        self.direct: Optional[torch.Tensor] = None
         self.rounds = not operator.exact and (_has_half(args) or _has_half(kwargs.values()))
         self.cpu_args = [self.convert(a, operator.writes[i], operator.names[i]) for i, a in enumerate(args)]
         self.cpu_kwargs = {k: self.convert(a, k in operator.written_names, k) for k, a in kwargs.items()}
@@ -217,14 +244,22 @@ class _Call:
         if wider is not None:
             known = self.upcast.get(id(view))
             if known is None:
-                known = self.upcast[id(view)] = (view, view.to(wider))
+                known = self.upcast[id(view)] = (view, self.widened(view, wider) if value.is_cuda else view.to(wider))
             view = known[1]
         if writes and (wider is not None or self.operator.is_out or value.layout is not torch.strided):
             self.written.append((value, view))
         return view
 
-    def compute(self) -> Any:
+    def widened(self, view: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """The values of half precision in single precision."""
+        if view.layout is not torch.strided:
+            return view.to(dtype)
+        return self.scratch.empty(view.size(), dense_strides(view), dtype).copy_(view)
+
+    def compute(self, direct: bool = False) -> Any:
         op = self.operator.compute
+        if direct and op is self.operator.op and self.compute_direct():
+            return self.direct
         try:
             return op(*self.cpu_args, **self.cpu_kwargs)
         except NotImplementedError as error:
@@ -236,6 +271,34 @@ class _Call:
             if "not implemented for" in text:
                 return self.again(error)
             raise
+
+    def compute_direct(self) -> bool:
+        """Computes a large result into device memory; False if nothing was computed."""
+        operator, device = self.operator, self.device or self.views.device
+        if operator.into is None or device is None:
+            return False
+        if not any(t.is_cuda and t.numel() >= _LARGE for t in _tensors((*self.args, *self.kwargs.values()))):
+            return False
+        expected = operator.expected(self.args, self.kwargs)
+        if expected is None or len(expected) != 1 or not isinstance(expected[0], torch.Tensor):
+            return False
+        wanted = expected[0]
+        if wanted.layout is not torch.strided or not wanted.numel() or wanted.is_conj() or wanted.is_neg():
+            return False
+        made = torch.empty_strided(wanted.size(), dense_strides(wanted), dtype=wanted.dtype, device=device)
+        overload, name = operator.into
+        target = Views().of(made, True)
+        wide = _HALVES.get(wanted.dtype) if self.rounds else None
+        out = target if wide is None else self.scratch.empty(made.size(), made.stride(), wide)
+        try:
+            overload(*self.cpu_args, **self.cpu_kwargs, **{name: out})
+        except (NotImplementedError, RuntimeError):
+            # What is wrong the operator itself tells.
+            return False
+        if wide is not None:
+            target.copy_(out)
+        self.direct = made
+        return True
 
     def again(self, error: Exception) -> Any:
         """After a kernel that does not know half precision: once more in single precision."""
@@ -319,6 +382,8 @@ class _Call:
         count = len(operator.returned)
         if count == 0:
             return None
+        if self.direct is not None:
+            return self.direct
         given = [result] if count == 1 else list(result)
         expected: Optional[List[Any]] = None
         if operator.fresh and not operator.is_pointwise:
@@ -345,14 +410,13 @@ class _Call:
         owner = self.views.owner(value)
         if owner is not None and value.dtype == owner.dtype and not self.operator.is_out:
             return owner if _same(owner, value) else owner.as_strided(value.size(), value.stride(), value.storage_offset())
+        dtype, strides = value.dtype, None
         if isinstance(wanted, torch.Tensor) and wanted.layout is torch.strided and value.layout is torch.strided:
-            if wanted.dtype != value.dtype:
-                value = value.to(wanted.dtype)
+            dtype = wanted.dtype
             if wanted.stride() != value.stride() and wanted.size() == value.size():
-                strided = torch.empty_strided(value.size(), dense_strides(wanted), dtype=value.dtype, device=CPU)
-                value = strided.copy_(value)
+                strides = dense_strides(wanted)
         elif self.rounds and value.dtype in (torch.float32, torch.complex64):
-            value = value.to(self.common_half(value.dtype))
+            dtype = self.common_half(value.dtype)
         if into is not None:
             target = into.pop(0)
             if target.size() != value.size():
@@ -361,7 +425,7 @@ class _Call:
             return target
         device = self.device or self.views.device
         assert device is not None
-        return to_cuda(value, device)
+        return to_cuda(value, device, dtype, strides)
 
     def common_half(self, computed: torch.dtype) -> torch.dtype:
         """The type of a result by promotion: that of tensors with dimensions, or, if none is a float, of those without."""
@@ -371,6 +435,18 @@ class _Call:
         floats = [t for t in _tensors((*self.args, *self.kwargs.values())) if t.is_floating_point() or t.is_complex()]
         types = {t.dtype for t in floats if t.dim()} or {t.dtype for t in floats}
         return types.pop() if len(types) == 1 else computed
+
+
+def _into(op: Any) -> Optional[Tuple[Any, str]]:
+    """The overload of an operator that has its arguments and one to which it writes the result, and the name of that one."""
+    packet = op.overloadpacket
+    wanted = [(a.name, str(a.type)) for a in op._schema.arguments]
+    for overload in packet.overloads():
+        other = getattr(packet, overload)
+        outs = [a.name for a in other._schema.arguments if a.is_out]
+        if len(outs) == 1 and [(a.name, str(a.type)) for a in other._schema.arguments if not a.is_out] == wanted:
+            return other, outs[0]
+    return None
 
 
 def _resize(given: torch.Tensor, made: torch.Tensor) -> bool:

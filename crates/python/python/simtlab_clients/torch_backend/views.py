@@ -136,12 +136,15 @@ class Views:
         return self._owners.get(result.untyped_storage().data_ptr())
 
 
-def to_cuda(result: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A CUDA tensor with the sizes, strides and values of a CPU tensor."""
+def to_cuda(
+    result: torch.Tensor, device: torch.device, dtype: Optional[torch.dtype] = None, strides: Optional[Tuple[int, ...]] = None
+) -> torch.Tensor:
+    """A CUDA tensor with the sizes and values of a CPU tensor, and with its type and strides unless others are given."""
+    dtype = dtype or result.dtype
     if result.layout is not _STRIDED:
-        return _sparse_to_cuda(result, device)
+        return _sparse_to_cuda(result.to(dtype), device)
     plain = result.resolve_conj().resolve_neg()
-    made = torch.empty_strided(plain.size(), dense_strides(plain), dtype=plain.dtype, device=device)
+    made = torch.empty_strided(plain.size(), strides or dense_strides(plain), dtype=dtype, device=device)
     if plain.numel():
         Views().of(made, True).copy_(plain)
     return made
