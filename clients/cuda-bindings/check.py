@@ -223,6 +223,53 @@ def linking():
     ok(driver.cuModuleUnload(linked))
 
 
+# What `nvcc` of CUDA 11 makes of `tex2D(plane, x, y)`; later ones know no references.
+SAMPLE = b"""
+.version 7.0
+.target sm_52
+.address_size 64
+.visible .global .texref plane;
+.visible .entry sample(.param .u64 from, .param .u64 to) {
+  .reg .b32 %t; .reg .f32 %f<8>; .reg .b64 %d<4>;
+  ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to];
+  mov.u32 %t, %tid.x; mul.wide.u32 %d2, %t, 8; add.u64 %d0, %d0, %d2;
+  mul.wide.u32 %d2, %t, 4; add.u64 %d1, %d1, %d2;
+  ld.global.v2.f32 {%f0, %f1}, [%d0];
+  tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [plane, {%f0, %f1}];
+  st.global.f32 [%d1], %f2;
+  ret;
+}
+\0"""
+
+
+@check
+def texture_references():
+    linked = ok(driver.cuModuleLoadData(SAMPLE))
+    sample = ok(driver.cuModuleGetFunction(linked, b"sample"))
+    reference = ok(driver.cuModuleGetTexRef(linked, b"plane"))
+    picture = np.random.default_rng(1).random((16, 32), dtype=np.float32)
+    shape = driver.CUDA_ARRAY_DESCRIPTOR()
+    shape.Width, shape.Height, shape.Format, shape.NumChannels = 32, 16, driver.CUarray_format.CU_AD_FORMAT_FLOAT, 1
+    pitched = upload(picture)
+    ok(driver.cuTexRefSetAddress2D(reference, shape, pitched, 128))
+    ok(driver.cuTexRefSetFilterMode(reference, driver.CUfilter_mode.CU_TR_FILTER_MODE_LINEAR))
+    for dimension in range(2):
+        ok(driver.cuTexRefSetAddressMode(reference, dimension, driver.CUaddress_mode.CU_TR_ADDRESS_MODE_CLAMP))
+    # Coordinates whose weights are multiples of 1/256, as the hardware has them.
+    at = np.random.default_rng(2).integers(-256, 256 * 33, (128, 2)).astype(np.float32) / 256
+    points, results = upload(at), upload(np.zeros(128, np.float32))
+    ok(driver.cuLaunchKernel(sample, 1, 1, 1, 128, 1, 1, 0, 0, ((points, results), (None, None)), 0))
+    low = np.floor(at - 0.5)
+    (wx, wy), (x, y) = (at - 0.5 - low).T, low.T.astype(int)
+    row, column = (lambda i: np.clip(i, 0, 15)), (lambda i: np.clip(i, 0, 31))
+    corners = [[picture[row(y + j), column(x + i)].astype(np.float64) for i in range(2)] for j in range(2)]
+    expected = (1 - wy) * ((1 - wx) * corners[0][0] + wx * corners[0][1]) + wy * ((1 - wx) * corners[1][0] + wx * corners[1][1])
+    np.testing.assert_allclose(download(results, np.zeros(128, np.float32)), expected, rtol=1e-5, atol=1e-6)
+    assert int(ok(driver.cuTexRefGetAddress(reference))) == int(pitched)
+    assert ok(driver.cuTexRefGetFormat(reference)) == (shape.Format, 1)
+    ok(driver.cuModuleUnload(linked))
+
+
 @check
 def wrong_calls():
     codes = driver.CUresult
