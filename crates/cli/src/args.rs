@@ -355,6 +355,10 @@ pub(crate) enum EngineName {
     /// The fastest that runs a launch to the same end as the exact one.
     #[default]
     Fast,
+    /// As fast, with nothing compiled.
+    Interpreted,
+    /// As fast, with short launches compiled, too.
+    Compiled,
     /// The one that defines results, faults and statistics.
     Exact,
     /// Both, one after the other, whose memory is compared after each launch; exit code 5 if they

@@ -11,7 +11,7 @@ use simt::observe::GroupId;
 use simt::{Pc, WarpMask};
 use vm::{Program, State};
 
-use crate::cache::{Cache, Preparation};
+use crate::cache::{Cache, Compile, Preparation};
 use crate::counters::{AccessCounts, Counters};
 use crate::monitor::{Monitor, Progress, Selected};
 use crate::options::{Choice, Options};
@@ -27,16 +27,23 @@ pub(crate) fn attempt(
     counters: &mut Counters,
     monitor: &mut dyn Monitor,
 ) -> Result<Finished, Declined> {
-    let mut declined = Declined::Wrapped;
+    let mut declined;
     let judges = monitor.screen().map(|screen| screen.judges_accesses());
     let screened = judges.or(fast::has_guards(state).then_some(false));
+    let compile = match options.engine {
+        _ if screened.is_some() && options.detailed => Compile::Never,
+        Choice::Interpreted => Compile::Never,
+        Choice::Compiled => Compile::AtOnce,
+        _ if options.threads.eager => Compile::AtOnce,
+        _ => Compile::Deferred,
+    };
     // With assumptions about indices first, and without if one of them fails.
-    for assume in [true, false] {
+    let mut assume = true;
+    loop {
         let preparation = Preparation {
             assume,
             level: options.level.unwrap_or_else(Level::best).or_less(),
-            compile: options.engine != Choice::Interpreted
-                && !(screened.is_some() && options.detailed),
+            compile,
             detailed: options.detailed,
             threads: options.threads.count,
             eager: options.threads.eager,
@@ -76,8 +83,11 @@ pub(crate) fn attempt(
             }
             Err(why) => declined = why,
         }
-        if declined != Declined::Wrapped {
-            break;
+        match declined {
+            // It begins again in code.
+            Declined::Long => {}
+            Declined::Wrapped if assume => assume = false,
+            _ => break,
         }
     }
     Err(declined)

@@ -4,10 +4,19 @@ use fast::{Declined, Level};
 use jit::Ready;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use vm::{Program, State};
+use vm::{Program, State, WARP_SIZE};
 
 /// Launches that a [`Cache`] keeps, at most.
 const CAPACITY: usize = 256;
+
+/// Whether a kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Compile {
+    Never,
+    /// When that pays.
+    Deferred,
+    AtOnce,
+}
 
 /// How the fast engine prepares a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +26,7 @@ pub(crate) struct Preparation {
     /// The vector instructions.
     pub(crate) level: Level,
     /// Whether the kernel is compiled, if the host has a compiled tier.
-    pub(crate) compile: bool,
+    pub(crate) compile: Compile,
     /// Whether more than lane slots is counted.
     pub(crate) detailed: bool,
     /// Threads of the host that the launch may use; 0 for all.
@@ -36,6 +45,14 @@ struct Key {
     block: [u32; 3],
     variables: Box<[u64]>,
     preparation: Preparation,
+}
+
+/// Returns the number of warps of a launch.
+fn warps(grid: [u32; 3], block: [u32; 3]) -> u64 {
+    let product = |[x, y, z]: [u32; 3]| {
+        u64::from(x).saturating_mul(u64::from(y)).saturating_mul(u64::from(z))
+    };
+    product(grid).saturating_mul(product(block).div_ceil(u64::from(WARP_SIZE)))
 }
 
 /// Decoded and compiled launches of one program: at most 256, all of which are dropped when there
@@ -74,8 +91,11 @@ impl Cache {
         let ready = decoded.map(|kernel| {
             let kernel = kernel.on_threads(threads);
             let kernel = if eager { kernel.eagerly() } else { kernel };
-            let make = if compile { Ready::new } else { Ready::interpreted };
-            Arc::new(make(kernel, level, detailed))
+            Arc::new(match compile {
+                Compile::Never => Ready::interpreted(kernel, level, detailed),
+                Compile::Deferred => Ready::deferred(kernel, level, detailed, warps(grid, block)),
+                Compile::AtOnce => Ready::new(kernel, level, detailed),
+            })
         });
         if self.launches.len() >= CAPACITY {
             self.launches.clear();

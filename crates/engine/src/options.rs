@@ -10,6 +10,8 @@ pub enum Choice {
     Fast,
     /// As [`Self::Fast`], with nothing compiled.
     Interpreted,
+    /// As [`Self::Fast`], with short launches compiled, too.
+    Compiled,
     /// The one that defines what the end is.
     Exact,
     /// The fastest one, then the exact one, with which it has to agree.
@@ -17,12 +19,13 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Returns the choice of a name: `fast`, `interpreted`, `exact`, `both`.
+    /// Returns the choice of a name: `fast`, `interpreted`, `compiled`, `exact`, `both`.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Some(match name {
             "fast" => Self::Fast,
             "interpreted" => Self::Interpreted,
+            "compiled" => Self::Compiled,
             "exact" => Self::Exact,
             "both" => Self::Both,
             _ => return None,

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use engine::{
-    Cache, Choice, End, EngineUsed, ExactLaunch, Guest, Launch, Monitor, Options, Outcome,
+    Cache, Choice, End, EngineUsed, ExactLaunch, Guest, Launch, Level, Monitor, Options, Outcome,
     Progress, Selected, launch,
 };
 use simt::memory::{Addr, MemoryMap};
@@ -12,6 +12,7 @@ use vm::{Program, Recheck, Retry, State, begin_bare, catalogued};
 
 /// Thread t stores t. `lanes` makes lane 0 wait for lane 1 of its warp. `forever` never ends.
 /// `count` ends after 30 million issues of each warp.
+/// `twice` adds 1 to thread t's word, counts to a number, and adds 1 again.
 const TEXT: &str = "
 kernel @store(out: u64 global) {
   reg %t: b32
@@ -53,6 +54,31 @@ entry:
 again:
   br again
 }
+kernel @twice(out: u64 global, limit: u32) {
+  reg %t, %i, %v, %limit: b32
+  reg %p: pred
+  reg %at, %wide: b64
+entry:
+  %at = ld.param.u64 [@out]
+  %limit = ld.param.u32 [@limit]
+  %t = sreg.u32 tid.x
+  %wide = mulwide.u32 %t, 4
+  %at = add.u64 %at, %wide
+  %v = ld.global.u32 [%at]
+  %v = add.u32 %v, 1
+  st.global.u32 [%at], %v
+  %i = mov.u32 0
+  br again
+again:
+  %i = add.u32 %i, 1
+  %p = setp.lt.u32 %i, %limit
+  @%p br again
+end:
+  %v = ld.global.u32 [%at]
+  %v = add.u32 %v, 1
+  st.global.u32 [%at], %v
+  ret
+}
 kernel @count(out: u64 global) {
   reg %i: b32
   reg %p: pred
@@ -73,7 +99,12 @@ struct Bench {
     cache: Mutex<Cache>,
     memory: MemoryMap,
     out: Addr,
+    /// The parameter of `twice`.
+    limit: u32,
 }
+
+/// The number of the kernel `twice`.
+const TWICE: u32 = 3;
 
 /// Notes what the engine reports, and stops the launch after some polls.
 #[derive(Default)]
@@ -101,7 +132,7 @@ impl Bench {
         let mut memory = MemoryMap::new();
         let out = memory.allocate("out", 256).expect("room");
         let program = Program::link(module).expect("it links");
-        Self { program, cache: Mutex::default(), memory, out }
+        Self { program, cache: Mutex::default(), memory, out, limit: 1 }
     }
 
     fn state(&self, kernel: u32, mechanism: &str) -> State<1> {
@@ -110,6 +141,7 @@ impl Bench {
         // One warp alone waits for its own lanes.
         launch.block = if kernel == 1 { [32, 1, 1] } else { [64, 1, 1] };
         launch.params = self.out.0.to_le_bytes().to_vec();
+        launch.params.extend(self.limit.to_le_bytes().into_iter().filter(|_| kernel == TWICE));
         begin_bare(&self.program, launch).expect("it begins")
     }
 
@@ -167,11 +199,49 @@ fn every_engine_runs_a_launch_to_the_same_end() {
     let (stats, counters, selected) = run(Choice::Exact);
     assert_eq!(selected, [""; 0]);
     assert_eq!((counters.counts.stores, counters.counts.traffic.global_sectors), (2, 8));
-    for engine in [Choice::Fast, Choice::Interpreted, Choice::Both] {
+    for engine in [Choice::Fast, Choice::Interpreted, Choice::Compiled, Choice::Both] {
         let (other, counted, selected) = run(engine);
         assert_eq!((other, &counted), (stats, &counters), "{engine:?}");
         assert!(selected[0].starts_with("fast ("), "{selected:?}");
         assert_eq!(selected.len(), 1 + usize::from(engine == Choice::Both), "{selected:?}");
+    }
+}
+
+/// Whether the last launch ran in code.
+fn compiled(notes: &Notes) -> bool {
+    notes.selected.last().is_some_and(|selected| selected.starts_with("fast (compiled"))
+}
+
+#[test]
+fn kernels_are_compiled_after_long_launches() {
+    // Other hosts compile no launches in detail.
+    if Level::best() == Level::Portable {
+        return;
+    }
+    // One long launch, which begins again in code; and many short ones.
+    for (limit, most) in [(100_000, 1), (1, 1000)] {
+        for detailed in [false, true] {
+            let mut exact = Bench { limit, ..Bench::new() };
+            let expected =
+                exact.run(TWICE, options(Choice::Exact, detailed), &mut Notes::default());
+            let (mut bench, mut notes) = (Bench { limit, ..Bench::new() }, Notes::default());
+            let mut launches = 0;
+            while launches == 0 || !compiled(&notes) {
+                let ran = bench.run(TWICE, options(Choice::Fast, detailed), &mut notes);
+                launches += 1;
+                assert_eq!((ran.end, ran.stats), (End::Done, expected.stats));
+                assert_eq!(ran.counters, expected.counters);
+                assert!(bench.words().iter().all(|&word| word == 2 * launches));
+                assert!(launches <= most, "{:?}", notes.selected);
+            }
+            assert_eq!(launches == 1, most == 1);
+            // At once, or never.
+            for (choice, code) in [(Choice::Compiled, true), (Choice::Interpreted, false)] {
+                let mut bench = Bench { limit, ..Bench::new() };
+                bench.run(TWICE, options(choice, detailed), &mut notes);
+                assert_eq!(compiled(&notes), code, "{:?}", notes.selected.last());
+            }
+        }
     }
 }
 
@@ -220,7 +290,7 @@ fn a_monitor_stops_a_launch() {
     for engine in [Choice::Exact, Choice::Interpreted, Choice::Fast, Choice::Both] {
         let (mut bench, mut notes) =
             (Bench::new(), Notes { stop_after: Some(1), ..Notes::default() });
-        let outcome = bench.run(3, options(engine, true), &mut notes);
+        let outcome = bench.run(4, options(engine, true), &mut notes);
         assert_eq!(outcome.end, End::Interrupted, "{engine:?}");
         assert_eq!(notes.polls, 1, "{engine:?}");
         assert_eq!(outcome.counters.counts.ctas, 0, "{engine:?}");

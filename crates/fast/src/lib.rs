@@ -96,6 +96,9 @@ pub enum Declined {
     /// of a warp.
     #[error("while it ran: an index wrapped around over the lanes of a warp")]
     Wrapped,
+    /// The launch has issued as many instructions as [`run_within`] was to, and has not ended.
+    #[error("while it ran: it is long enough to be compiled")]
+    Long,
 }
 
 /// A launch that has ended or was stopped.
@@ -290,6 +293,22 @@ pub fn run(
     detailed: bool,
     observer: &mut dyn LaunchObserver,
 ) -> Result<Finished, Declined> {
+    run_within(kernel, state, level, detailed, observer, u64::MAX)
+}
+
+/// Runs a launch as [`run`] does, if it ends within about so many issues. It then runs on one
+/// thread, and the state of a launch that is declined is untouched.
+///
+/// # Errors
+/// [`Declined::Long`] if it does not end within these issues; else as [`run`].
+pub fn run_within(
+    kernel: &Kernel,
+    state: impl BorrowMut<State<1>>,
+    level: Level,
+    detailed: bool,
+    observer: &mut dyn LaunchObserver,
+    issues: u64,
+) -> Result<Finished, Declined> {
     let plan = workers::LaunchPlan {
         level,
         detailed,
@@ -297,6 +316,7 @@ pub fn run(
         threading: &kernel.threading,
         may_commit: false,
         always_ends: false,
+        issues,
     };
     launch(kernel, state, plan, observer)
 }
@@ -323,6 +343,7 @@ pub fn run_on(
         threading: &kernel.threading,
         may_commit: false,
         always_ends: false,
+        issues: u64::MAX,
     };
     launch(kernel, state, plan, observer)
 }
@@ -334,7 +355,7 @@ fn launch(
     observer: &mut dyn LaunchObserver,
 ) -> Result<Finished, Declined> {
     let state = state.borrow_mut();
-    plan.may_commit = state.is_vacant();
+    plan.may_commit = state.is_vacant() && plan.issues == u64::MAX;
     let setup = state.setup();
     let context = context::Context::new(&kernel.code, &setup, plan.level);
     drop(setup);

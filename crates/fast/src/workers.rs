@@ -198,6 +198,8 @@ pub(crate) struct LaunchPlan<'w> {
     pub(crate) may_commit: bool,
     /// Whether nothing can decline the launch, so that no effects are taken back.
     pub(crate) always_ends: bool,
+    /// The number of issues after which the launch is declined as [`Declined::Long`].
+    pub(crate) issues: u64,
 }
 
 /// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
@@ -212,12 +214,17 @@ pub(crate) fn run(
     observer: &mut dyn LaunchObserver,
 ) -> Result<(Ended, Threads), DeclinedAt> {
     let (resumes, screened) = (observer.resume_before(), observer.screen().is_some());
-    let always_ends = resumes.is_none() && !screened && crate::ends::always_ends(context, &memory);
+    let limited = plan.issues != u64::MAX;
+    let always_ends =
+        resumes.is_none() && !screened && !limited && crate::ends::always_ends(context, &memory);
     let plan = LaunchPlan { always_ends, ..plan };
     let begin = Instant::now();
-    let attempt = match screened {
-        true => Attempt::Sequential(Threads::One("checks see its accesses")),
-        false => run_parallel(plan, context, &mut memory, observer),
+    let attempt = if screened {
+        Attempt::Sequential(Threads::One("checks see its accesses"))
+    } else if limited {
+        Attempt::Sequential(Threads::One(SHORT))
+    } else {
+        run_parallel(plan, context, &mut memory, observer)
     };
     let why = match attempt {
         Attempt::Ended(ended, threads) => {
@@ -236,7 +243,7 @@ pub(crate) fn run(
     machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);
     machine.commits.last = resumes.unwrap_or(u64::MAX);
     let begun = if screened { machine.begin_screened() } else { Ok(()) };
-    let flow = begun.and_then(|()| level::advance(plan.level, &mut machine, u64::MAX));
+    let flow = begun.and_then(|()| level::advance(plan.level, &mut machine, plan.issues));
     let flow = match flow {
         Ok(Flow::Stopped) if resumes.is_some() => {
             Err(Declined::Running("whoever runs it has stopped it"))
@@ -245,6 +252,7 @@ pub(crate) fn run(
         Ok(_) if machine.stats.slots.issues() > machine.commits.last => {
             Err(Declined::Running("it ends behind the place"))
         }
+        Ok(Flow::Paused) => Err(Declined::Long),
         flow => flow,
     };
     match flow {
@@ -281,7 +289,8 @@ fn record_speed(
     begin: Instant,
 ) {
     let threading = plan.threading;
-    if !*done || threading.eager {
+    // The interpreter's speeds are not those of code.
+    if !*done || threading.eager || plan.issues != u64::MAX {
         return;
     }
     let issues = stats.slots.vector_issues - context.done.slots.vector_issues;
@@ -296,6 +305,7 @@ fn record_speed(
     }
 }
 
+const SHORT: &str = "it is short";
 const SLOWER: &str = "several threads have not been faster";
 const CONFLICT: &str = "its blocks met in memory";
 

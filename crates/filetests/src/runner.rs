@@ -230,7 +230,7 @@ impl Case {
                 // Code of hosts that have less.
                 ways.extend((best > Level::Avx2).then_some((Level::Avx2, one)));
                 for (level, threads) in ways {
-                    let fast = run(Choice::Fast, Some(level), threads)?;
+                    let fast = run(Choice::Compiled, Some(level), threads)?;
                     if let Some(message) = apart(&report, &fast, sources) {
                         let count = threads.count;
                         let message =

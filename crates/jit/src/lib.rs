@@ -61,7 +61,7 @@ mod unsupported;
 pub use unsupported::Compiled;
 
 mod ready;
-pub use ready::{Decoded, Ready};
+pub use ready::{Decoded, Deferred, Ready};
 
 use thiserror::Error;
 

@@ -3,6 +3,7 @@
 use crate::{Compiled, Coverage, Refused};
 use fast::{Declined, Finished, Kernel, LaunchObserver, Level};
 use std::borrow::BorrowMut;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use vm::State;
 
 /// A decoded launch that can run many times.
@@ -12,6 +13,45 @@ pub enum Ready {
     Compiled(Box<Compiled>),
     /// For the interpreter, because code was not wanted or cannot be made.
     Decoded(Box<Decoded>),
+    /// For the interpreter, and compiled once it has issued enough.
+    Deferred(Box<Deferred>),
+}
+
+/// Issues for each instruction of a kernel that the interpreter carries out before the kernel is
+/// compiled: they take about as long as compiling does, so that a launch takes at most twice the
+/// time that it takes in the better way.
+const ISSUES_PER_STEP: u64 = 64;
+
+/// A decoded launch that is compiled once the interpreter has issued enough of it.
+#[derive(Debug)]
+pub struct Deferred {
+    compiled: Compiled,
+    level: Level,
+    detailed: bool,
+    /// Issues that are left to the interpreter.
+    left: AtomicU64,
+}
+
+impl Deferred {
+    fn run(
+        &self,
+        state: impl BorrowMut<State<1>>,
+        observer: &mut dyn LaunchObserver,
+    ) -> Result<Finished, Declined> {
+        let left = self.left.load(Relaxed);
+        if left == 0 || self.compiled.made().is_some() {
+            return self.compiled.run(state, observer);
+        }
+        let Self { compiled, level, detailed, .. } = self;
+        let ran = fast::run_within(compiled.kernel(), state, *level, *detailed, observer, left);
+        let issues = match &ran {
+            Ok(finished) => finished.stats.slots.vector_issues,
+            Err(Declined::Long) => left,
+            Err(_) => 0,
+        };
+        self.left.store(left.saturating_sub(issues), Relaxed);
+        ran
+    }
 }
 
 /// A decoded launch for the interpreter.
@@ -39,6 +79,25 @@ impl Ready {
         }
     }
 
+    /// Keeps a kernel for the interpreter, and compiles it as [`Self::new`] does when launches of
+    /// so many warps are, or have been, long enough for that to pay. A launch that turns out to be
+    /// long is [declined](Declined::Long): it has to begin again, from the same state.
+    #[must_use]
+    pub fn deferred(kernel: Kernel, level: Level, detailed: bool, warps: u64) -> Self {
+        // Most warps issue most instructions at least once.
+        if warps >= ISSUES_PER_STEP {
+            return Self::new(kernel, level, detailed);
+        }
+        let left = AtomicU64::new(ISSUES_PER_STEP * kernel.code().steps.len() as u64);
+        match Compiled::deferred(kernel, level, detailed) {
+            Ok(compiled) => Self::Deferred(Box::new(Deferred { compiled, level, detailed, left })),
+            Err((kernel, refused)) => {
+                let refused = Some(refused);
+                Self::Decoded(Box::new(Decoded { kernel, level, detailed, refused }))
+            }
+        }
+    }
+
     /// Keeps a kernel for the interpreter without compiling it.
     #[must_use]
     pub fn interpreted(kernel: Kernel, level: Level, detailed: bool) -> Self {
@@ -51,6 +110,7 @@ impl Ready {
         match self {
             Self::Compiled(compiled) => Some(Ok(compiled.coverage())),
             Self::Decoded(decoded) => decoded.refused.as_ref().map(Err),
+            Self::Deferred(deferred) => deferred.compiled.made(),
         }
     }
 
@@ -58,7 +118,7 @@ impl Ready {
     ///
     /// # Errors
     /// Returns [`Declined`] if the exact engine has to run the launch, or to continue it: see
-    /// [`fast::run`].
+    /// [`fast::run`]; [`Declined::Long`] if it has to begin again, and then runs in code.
     pub fn run(
         &self,
         state: impl BorrowMut<State<1>>,
@@ -70,6 +130,7 @@ impl Ready {
                 let Decoded { kernel, level, detailed, .. } = &**decoded;
                 fast::run(kernel, state, *level, *detailed, observer)
             }
+            Self::Deferred(deferred) => deferred.run(state, observer),
         }
     }
 }

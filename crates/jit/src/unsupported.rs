@@ -26,6 +26,26 @@ impl Compiled {
         Err((kernel, Refused::Host))
     }
 
+    /// Returns the kernel.
+    ///
+    /// # Errors
+    /// Always fails with [`Refused::Host`].
+    pub fn deferred(kernel: Kernel, _: Level, _: bool) -> Result<Self, (Kernel, Refused)> {
+        Err((kernel, Refused::Host))
+    }
+
+    /// Never called.
+    #[must_use]
+    pub fn made(&self) -> Option<Result<Coverage, &Refused>> {
+        match *self {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        match *self {}
+    }
+
     /// Returns nothing.
     ///
     /// # Errors

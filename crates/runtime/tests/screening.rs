@@ -182,7 +182,7 @@ type Runner = (Choice, Option<Level>);
 
 const EXACT: Runner = (Choice::Exact, None);
 const SCREENED: [Runner; 3] =
-    [(Choice::Fast, None), (Choice::Fast, Some(Level::Avx2)), (Choice::Interpreted, None)];
+    [(Choice::Compiled, None), (Choice::Compiled, Some(Level::Avx2)), (Choice::Interpreted, None)];
 
 /// Launches a kernel twice, with a buffer of which the first half has contents.
 fn run(text: &str, checks: &str, runner: Runner, shape: (u32, u32)) -> Run {

@@ -105,6 +105,8 @@ impl<'a> Words<'a> {
         line.enter(sources);
         let engine = match args.engine {
             EngineName::Fast => Choice::Fast,
+            EngineName::Interpreted => Choice::Interpreted,
+            EngineName::Compiled => Choice::Compiled,
             EngineName::Exact => Choice::Exact,
             EngineName::Both => Choice::Both,
         };

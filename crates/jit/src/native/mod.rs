@@ -39,7 +39,8 @@ use vm::State;
 #[derive(Debug)]
 pub struct Compiled {
     kernel: Kernel,
-    code: Code,
+    /// The code, made when the first launch needs it unless it was made at once.
+    code: OnceLock<Result<Box<Code>, Refused>>,
     /// Code for launches that run the sides of branches in other orders, made when there is one.
     other_orders: [OnceLock<Option<Box<Code>>>; 3],
     features: Features,
@@ -108,6 +109,20 @@ impl Compiled {
         Self::with(kernel, Features::of_host(level), detailed)
     }
 
+    /// Keeps a kernel that is compiled, as by [`Self::at`], when it first runs.
+    ///
+    /// # Errors
+    /// As [`Self::at`], if the host has no code.
+    pub fn deferred(
+        kernel: Kernel,
+        level: Level,
+        detailed: bool,
+    ) -> Result<Self, (Kernel, Refused)> {
+        let Some(features) = Features::of_host(level) else { return Err((kernel, Refused::Host)) };
+        let (code, other_orders) = Default::default();
+        Ok(Self { kernel, code, other_orders, features, detailed })
+    }
+
     /// Compiles a kernel with the instructions alone that every host of the level has.
     ///
     /// # Errors
@@ -126,12 +141,39 @@ impl Compiled {
         detailed: bool,
     ) -> Result<Self, (Kernel, Refused)> {
         let Some(features) = features else { return Err((kernel, Refused::Host)) };
-        match code(&kernel, features, Order::Taken, detailed) {
-            Ok(code) => {
-                Ok(Self { kernel, code, other_orders: Default::default(), features, detailed })
+        let (code, other_orders) = Default::default();
+        let compiled = Self { kernel, code, other_orders, features, detailed };
+        match compiled.usual_code() {
+            Ok(_) => Ok(compiled),
+            Err(refused) => {
+                let refused = refused.clone();
+                Err((compiled.kernel, refused))
             }
-            Err(refused) => Err((kernel, refused)),
         }
+    }
+
+    /// Returns the code for launches that run the sides of branches in the usual order.
+    fn usual_code(&self) -> Result<&Code, &Refused> {
+        let make = || code(&self.kernel, self.features, Order::Taken, self.detailed).map(Box::new);
+        self.code.get_or_init(make).as_deref()
+    }
+
+    /// Returns the code if it is made.
+    fn made_code(&self) -> Option<&Code> {
+        self.code.get()?.as_deref().ok()
+    }
+
+    /// Returns whether the kernel is compiled, or why it cannot be; `None` if it is not yet.
+    #[must_use]
+    pub fn made(&self) -> Option<Result<Coverage, &Refused>> {
+        let code = self.code.get()?;
+        Some(code.as_ref().map(|code| code.coverage))
+    }
+
+    /// Returns the kernel.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 
     /// As [`Kernel::on_threads`].
@@ -156,7 +198,7 @@ impl Compiled {
     fn code_for(&self, state: &State<1>) -> Option<&Code> {
         let order = fast::order(state);
         let other = match order {
-            Order::Taken => return Some(&self.code),
+            Order::Taken => return self.usual_code().ok(),
             Order::Fallthrough => 0,
             Order::Minority => 1,
             Order::Majority => 2,
@@ -170,7 +212,8 @@ impl Compiled {
     /// Returns how much of the kernel runs compiled.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
-        self.code.coverage
+        let steps = self.kernel.code().steps.len();
+        self.made_code().map_or(Coverage { native: 0, steps, bytes: 0 }, |code| code.coverage)
     }
 
     /// Returns the machine instructions, with virtual registers, that a level has for a kernel by
@@ -205,14 +248,15 @@ impl Compiled {
     /// The steps that the interpreter always executes, with their indices.
     pub fn interpreted_steps(&self) -> impl Iterator<Item = (usize, &fast::code::Step)> {
         let steps = &self.kernel.code().steps;
-        let indices = self.code.facts.interpreted.iter().map(|&step| step as usize);
+        let interpreted = self.made_code().map_or(&[][..], |code| &code.facts.interpreted);
+        let indices = interpreted.iter().map(|&step| step as usize);
         indices.filter_map(|index| Some((index, steps.get(index)?)))
     }
 
     /// The machine code, for disassemblers: instructions only, without the constant pool.
     #[must_use]
     pub fn code(&self) -> &[u8] {
-        self.code.text.get(..self.code.coverage.bytes).unwrap_or(&[])
+        self.made_code().and_then(|code| code.text.get(..code.coverage.bytes)).unwrap_or(&[])
     }
 
     /// Runs a launch of the kernel under the mechanism `ipdom`, in detail if it was compiled for

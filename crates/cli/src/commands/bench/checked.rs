@@ -62,7 +62,7 @@ pub(super) fn measure(
         let mut job = super::job_of_target(target, options, sources)?;
         let mut time = |probe: Option<&mut dyn Probe>| {
             let how = (false, thread_time as Clock);
-            job.time_probed((Choice::Fast, level), HostThreads::up_to(1), how, probe)
+            job.time_probed((Choice::Compiled, level), HostThreads::up_to(1), how, probe)
         };
         let mut unchecked = Vec::new();
         // As for the launches of a program, one checker follows all launches.

@@ -91,23 +91,24 @@ fn runs(
 ) -> Vec<Configuration> {
     let most = level.unwrap_or_else(Level::best).or_less();
     let level = Some(most);
-    let fast = (Choice::Fast, level, threads, false);
+    let fast = (Choice::Compiled, level, threads, false);
     match engine {
         None => {
             let mut runs = vec![
                 (Choice::Exact, level, 1, false),
                 (Choice::Interpreted, level, 1, false),
                 fast,
-                (Choice::Fast, level, 0, false),
-                (Choice::Fast, level, 1, true),
+                (Choice::Compiled, level, 0, false),
+                (Choice::Compiled, level, 1, true),
             ];
             // The level of hosts without AVX-512.
             if most > Level::Avx2 {
-                runs.push((Choice::Fast, Some(Level::Avx2), 1, false));
+                runs.push((Choice::Compiled, Some(Level::Avx2), 1, false));
             }
             runs
         }
-        Some(EngineName::Fast) => vec![fast],
+        Some(EngineName::Fast | EngineName::Compiled) => vec![fast],
+        Some(EngineName::Interpreted) => vec![(Choice::Interpreted, level, threads, false)],
         Some(EngineName::Exact) => vec![(Choice::Exact, level, threads, false)],
         Some(EngineName::Both) => vec![(Choice::Both, level, threads, false)],
     }

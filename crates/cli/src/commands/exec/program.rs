@@ -191,6 +191,8 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     }
     match args.engine {
         EngineName::Fast => {}
+        EngineName::Interpreted => drop(command.env("SIMTLAB_ENGINE", "interpreted")),
+        EngineName::Compiled => drop(command.env("SIMTLAB_ENGINE", "compiled")),
         EngineName::Exact => drop(command.env("SIMTLAB_ENGINE", "exact")),
         EngineName::Both => drop(command.env("SIMTLAB_ENGINE", "both")),
     }

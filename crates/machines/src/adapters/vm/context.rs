@@ -510,7 +510,7 @@ impl Context for VmContext<'_> {
                 Some("the fast engine has barriers of threads alone")
             }
             _ if request.warp_size != 32 => Some("the fast engine has warps of 32 lanes alone"),
-            Choice::Fast | Choice::Interpreted | Choice::Both => None,
+            Choice::Fast | Choice::Interpreted | Choice::Compiled | Choice::Both => None,
         };
         match exact {
             None => self.run_best(request, monitor),
