@@ -43,6 +43,7 @@ struct Key {
     kernel: u32,
     grid: [u32; 3],
     block: [u32; 3],
+    clusters: vm::Clusters,
     variables: Box<[u64]>,
     preparation: Preparation,
 }
@@ -77,8 +78,8 @@ impl Cache {
         fast::may_run(state, preparation.screened.is_some())?;
         let setup = state.setup();
         let (kernel, grid, block) = (setup.kernel, setup.grid, setup.block);
-        let variables = setup.variables.into();
-        let key = Key { kernel, grid, block, variables, preparation };
+        let (clusters, variables) = (setup.clusters, setup.variables.into());
+        let key = Key { kernel, grid, block, clusters, variables, preparation };
         if let Some(known) = self.launches.get(&key) {
             return known.clone();
         }

@@ -7,6 +7,7 @@
 //! What the exact engine would fault at, and waits whose lanes may go on apart, decline the launch.
 
 use crate::Declined;
+use crate::cluster::Arrivals;
 use crate::code::{AsyncOp, Asynchronous, Dst, Memory, Src};
 use crate::counted_barriers::CountedBarrier;
 use crate::machine::{Cta, Machine};
@@ -40,6 +41,8 @@ struct Waiter {
 pub(crate) enum Wait {
     /// For the threads of a counted barrier.
     Threads(usize),
+    /// For all threads of the cluster.
+    Cluster,
     /// For a phase of the barrier at an offset in shared memory.
     Phase { at: usize, kind: MbarrierKind, operand: u64, dst: Dst, pc: u64 },
     /// Until at most so many groups of its products are unfinished.
@@ -51,6 +54,7 @@ pub(crate) enum Wait {
 pub(crate) struct AsyncState {
     waiters: Vec<Waiter>,
     pub(crate) barriers: [CountedBarrier; BARRIERS],
+    pub(crate) arrivals: Arrivals,
     groups: Vec<WarpGroup>,
 }
 
@@ -60,6 +64,7 @@ impl AsyncState {
     pub(crate) fn clear(&mut self) {
         self.waiters.clear();
         self.barriers = Default::default();
+        self.arrivals.clear();
         self.groups.iter_mut().for_each(WarpGroup::clear);
     }
 
@@ -88,6 +93,23 @@ impl Cta {
             *bytes = word.to_le_bytes();
         }
     }
+
+    /// Returns whether the wait of a warp is over.
+    fn is_over(&self, waiter: &Waiter) -> bool {
+        let of = &self.asynchronous;
+        match waiter.wait {
+            Wait::Threads(id) => of.barriers[id].is_open(),
+            Wait::Cluster => of.arrivals.has_completed(waiter.warp, waiter.on),
+            Wait::Phase { at, kind, operand, .. } => {
+                let answer = vm::mbarrier_effect(kind, self.barrier_word(at), operand, 0);
+                answer.is_ok_and(|(_, done)| done != 0)
+            }
+            Wait::Products(most) => {
+                let group = of.groups.get(waiter.warp / WARPS);
+                group.is_none_or(|group| group.is_done(waiter.warp, most))
+            }
+        }
+    }
 }
 
 impl Machine<'_> {
@@ -108,6 +130,8 @@ impl Machine<'_> {
             &AsyncOp::CountedBarrier { waits, plain } => {
                 return self.counted_barrier(warp, op, (waits, plain), on);
             }
+            AsyncOp::ClusterBarrier { waits } => return self.cluster_barrier(warp, *waits, on),
+            AsyncOp::Store(store) => self.async_stores(warp, store, on)?,
             AsyncOp::WaitProducts(most) => return Ok(self.wait_products(warp, *most, on)),
             AsyncOp::Bulk(copy, memories) => self.bulk_copies(warp, copy, memories, on)?,
             AsyncOp::Tensor(copy, memories) => self.tensor_copies(warp, copy, memories, on)?,
@@ -134,10 +158,10 @@ impl Machine<'_> {
             _ => AccessKind::Load,
         };
         let operand = |lane: usize, i: usize| op.src.get(i).map_or(0, |&src| warp.lane(src, lane));
-        let (mut results, mut places, mut changed) = ([0; LANES], [0; LANES], false);
+        let (mut results, mut places, mut changed) = ([0; LANES], [(0, 0); LANES], false);
         for lane in lanes(on) {
-            let at = self.shared_place(warp, memory, lane, 8)?;
-            let cta = &mut self.ctas[self.slot];
+            let (slot, at) = self.shared_place(warp, memory, lane, 8)?;
+            let cta = &mut self.ctas[slot];
             let old = cta.barrier_word(at);
             let made = vm::mbarrier_effect(kind, old, operand(lane, 1), operand(lane, 2) as u32);
             let (word, result) = made.map_err(|_: Misuse| UNDEFINED)?;
@@ -145,15 +169,20 @@ impl Machine<'_> {
                 cta.set_barrier_word(at, word);
                 changed |= word != old;
             }
-            (results[lane], places[lane]) = (result, at);
+            (results[lane], places[lane]) = (result, (slot, at));
         }
         self.progress |= changed;
         if matches!(kind, MbarrierKind::Try { .. }) && lanes(on).all(|lane| results[lane] == 0) {
             let first = on.trailing_zeros() as usize % LANES;
-            let (at, operand_of) = (places[first], operand(first, 1));
+            let ((slot, at), operand_of) = (places[first], operand(first, 1));
             let phase = |operand: u64| vm::awaited_phase(kind, operand);
-            if lanes(on).any(|l| places[l] != at || phase(operand(l, 1)) != phase(operand_of)) {
+            let differs =
+                |l: usize| places[l] != places[first] || phase(operand(l, 1)) != phase(operand_of);
+            if lanes(on).any(differs) {
                 return Err(APART);
+            }
+            if slot != self.slot {
+                return Err(Declined::Running("a warp waits for a barrier of another block"));
             }
             let dst = op.dst.first().copied().unwrap_or(Dst::None);
             let wait = Wait::Phase { at, kind, operand: operand_of, dst, pc };
@@ -169,17 +198,18 @@ impl Machine<'_> {
         Ok(StepOutcome::Next)
     }
 
-    /// Returns the offset in shared memory of a lane's access.
+    /// Returns the place in shared memory of a lane's access: the slot of a CTA, and an offset.
     fn shared_place(
         &mut self,
         warp: &Warp,
         memory: &Memory,
         lane: usize,
         bytes: u64,
-    ) -> Result<usize, Declined> {
+    ) -> Result<(usize, usize), Declined> {
         let (thread, value) = (warp.first_thread as usize + lane, warp.lane(memory.addr, lane));
         match self.with_memory(|m| m.place(memory, value, (bytes, bytes), thread, false))? {
-            Location::Shared(at) => Ok(at),
+            Location::Shared(at) => Ok((self.slot, at)),
+            Location::Cluster(rank, at) => Ok((self.cluster_of(self.slot).start + rank, at)),
             _ => Err(UNDEFINED),
         }
     }
@@ -191,51 +221,47 @@ impl Machine<'_> {
         StepOutcome::Park
     }
 
-    /// Lets the warps go on whose wait is over. None of them is the running one.
+    /// Lets the warps of the cluster go on whose wait is over. None of them is the running one.
     pub(crate) fn release_warps(&mut self) {
-        let cta = &mut self.ctas[self.slot];
-        if cta.asynchronous.waiters.is_empty() {
+        for slot in self.cluster_of(self.slot) {
+            self.release_warps_of(slot);
+        }
+    }
+
+    fn release_warps_of(&mut self, slot: usize) {
+        let cta = &mut self.ctas[slot];
+        // Most operations end no wait.
+        if !cta.asynchronous.waiters.iter().any(|waiter| cta.is_over(waiter)) {
             return;
         }
         let waiters = std::mem::take(&mut cta.asynchronous.waiters);
-        let is_over = |waiter: &Waiter| match waiter.wait {
-            Wait::Threads(id) => cta.asynchronous.barriers[id].is_open(),
-            Wait::Phase { at, kind, operand, .. } => {
-                let answer = vm::mbarrier_effect(kind, cta.barrier_word(at), operand, 0);
-                answer.is_ok_and(|(_, done)| done != 0)
-            }
-            Wait::Products(most) => {
-                let group = cta.asynchronous.groups.get(waiter.warp / WARPS);
-                group.is_none_or(|group| group.is_done(waiter.warp, most))
-            }
-        };
-        let (over, rest): (Vec<_>, Vec<_>) = waiters.into_iter().partition(is_over);
+        let (over, rest): (Vec<_>, Vec<_>) = waiters.into_iter().partition(|w| cta.is_over(w));
         cta.asynchronous.waiters = rest;
         for Waiter { warp, on, wait } in over {
-            let waiting = &mut self.ctas[self.slot].warps[warp];
+            let waiting = &mut self.ctas[slot].warps[warp];
             waiting.parked = false;
             self.progress = true;
-            self.released.push(warp);
+            self.released.push((slot, warp));
             if let Wait::Phase { at, dst, pc, .. } = wait {
                 waiting.put_all(dst, 1, on);
-                self.report_wait(warp, (at, pc), on);
+                self.report_wait((slot, warp), (at, pc), on);
             }
         }
     }
 
     /// Reports the accesses of lanes whose wait for a phase is over.
-    fn report_wait(&mut self, warp: usize, (at, pc): (usize, u64), on: u32) {
+    fn report_wait(&mut self, (slot, warp): (usize, usize), (at, pc): (usize, u64), on: u32) {
         if self.detail.is_none() {
             return;
         }
         let code = self.context.code;
-        let holds = |b: &&crate::code::Block| (b.first..=b.pc).contains(&pc);
+        let holds = |b: &&crate::code::Block| !b.is_free && (b.first..=b.pc).contains(&pc);
         let step = code.blocks.iter().find(holds).and_then(|block| {
             code.steps.get(block.steps.start + (pc - block.first) as usize).map(|step| &step.kind)
         });
         let Some(crate::code::Kind::Asynchronous(op)) = step else { return };
         if let AsyncOp::Mbarrier(_, memory) = &op.what {
-            let cta = self.ctas[self.slot].index;
+            let cta = self.ctas[slot].index;
             let first_thread = warp as u32 * WARP_SIZE;
             let group = GroupId { cta, group: warp as u32, first_thread };
             let at = simt::memory::SHARED_WINDOW.start + at as u64;
@@ -243,9 +269,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Completes bytes at a barrier in shared memory.
-    pub(crate) fn complete_bytes(&mut self, at: usize, bytes: u64) -> Result<(), Declined> {
-        let cta = &mut self.ctas[self.slot];
+    /// Completes bytes at a barrier in the shared memory of the CTA in a slot.
+    pub(crate) fn complete_bytes(
+        &mut self,
+        (slot, at): (usize, usize),
+        bytes: u64,
+    ) -> Result<(), Declined> {
+        let cta = &mut self.ctas[slot];
         let barrier = Mbarrier::load(cta.barrier_word(at)).map_err(|_| UNDEFINED)?;
         let barrier = barrier.complete(bytes as u32).map_err(|_| UNDEFINED)?;
         cta.set_barrier_word(at, barrier.word());
@@ -253,17 +283,19 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Returns the offset of the barrier that an address names.
+    /// Returns the slot and the offset of the barrier that an address names. `reach` says whether
+    /// it may be in another CTA of the cluster.
     pub(crate) fn barrier_place(
-        &mut self,
+        &self,
         warp: &Warp,
         barrier: Src,
         lane: usize,
-    ) -> Result<usize, Declined> {
-        let at = (warp.lane(barrier, lane) & 0xffff_ffff) as usize;
-        let cta = &self.ctas[self.slot];
-        let inside = at.checked_add(8).is_some_and(|end| end <= cta.shared.len());
-        if inside { Ok(at) } else { Err(UNDEFINED) }
+        reach: bool,
+    ) -> Result<(usize, usize), Declined> {
+        let (slot, at) = self.home(warp.lane(barrier, lane), reach)?;
+        let len = self.ctas[slot].shared.len();
+        let inside = at.checked_add(8).is_some_and(|end| end <= len);
+        if inside { Ok((slot, at)) } else { Err(UNDEFINED) }
     }
 
     fn bulk_copies(
@@ -283,7 +315,7 @@ impl Machine<'_> {
             let (left, right) = (left & 0xffff_ffff, right & 0xffff_ffff);
             let whole = [bytes, target, get(op.from)].iter().all(|n| n.is_multiple_of(16));
             let mask = op.mask.map(get);
-            if !whole || left > 15 || right > 15 || op.multicast && mask != Some(1) {
+            if !whole || left > 15 || right > 15 {
                 return Err(UNDEFINED);
             }
             // A write of some bytes of each 16 is left to the exact engine.
@@ -292,22 +324,30 @@ impl Machine<'_> {
             }
             let left = left.min(bytes);
             let copied = (bytes - left).saturating_sub(right);
-            let barrier = op.barrier.map(|at| self.barrier_place(warp, at, lane)).transpose()?;
+            let reach = op.kind != Bulk::Store;
+            let barrier = |at| self.barrier_place(warp, at, lane, reach);
+            let barrier = op.barrier.map(barrier).transpose()?;
             let thread = warp.first_thread as usize + lane;
             let source = get(op.from).wrapping_add(left);
+            let targets = match mask.filter(|_| op.multicast) {
+                Some(mask) => Some(self.ctas_of(mask)?),
+                None => None,
+            };
             self.with_memory(|memory| -> Result<(), Declined> {
                 let from = memory.place(from, source, (copied, 1), thread, false)?;
                 memory.place(to, get(op.to), (bytes, 1), thread, true)?;
                 if copied > 0 {
                     let at = get(op.to).wrapping_add(left);
                     let to = memory.place(to, at, (copied, 1), thread, true)?;
-                    memory.copy_or_reduce(from, to, copied as usize, op.combine);
+                    let own = targets.is_none().then_some(to);
+                    let others = targets.iter().flatten().map(|&rank| memory.at_rank(to, rank));
+                    for to in own.into_iter().chain(others.collect::<Vec<_>>()) {
+                        memory.copy_or_reduce(from, to, copied as usize, op.combine);
+                    }
                 }
                 Ok(())
             })?;
-            if let Some(at) = barrier {
-                self.complete_bytes(at, bytes)?;
-            }
+            self.complete_all(barrier, targets.as_deref(), bytes)?;
         }
         Ok(())
     }

@@ -205,15 +205,23 @@ impl Machine<'_> {
         };
         let mut rest: Vec<(u16, u64)> =
             places.into_iter().map(|(lane, at)| (lane as u16, place(at))).collect();
+        let clustered = self.context.cluster_size > 1;
+        // CTAs of a cluster have parts of shared memory.
+        let part = |at: u64| match Space::of(Addr(at)) {
+            Space::Shared if clustered => (Space::Shared, at / vm::CTA_WINDOW),
+            space => (space, 0),
+        };
         while let Some(&(_, first)) = rest.first() {
-            let space = Space::of(Addr(first));
-            let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
-            let here: Vec<(u16, u64)> = rest
-                .iter()
-                .filter(|p| Space::of(Addr(p.1)) == space)
-                .map(|p| (p.0, p.1 & mask))
-                .collect();
-            rest.retain(|p| Space::of(Addr(p.1)) != space);
+            let (space, number) = part(first);
+            let mask = match space {
+                Space::Shared if clustered => vm::CTA_WINDOW - 1,
+                space if space.window().is_some() => 0xffff_ffff,
+                _ => u64::MAX,
+            };
+            let is_here = |at: u64| part(at) == (space, number);
+            let here = rest.iter().filter(|p| is_here(p.1)).map(|p| (p.0, p.1 & mask));
+            let here: Vec<(u16, u64)> = here.collect();
+            rest.retain(|p| !is_here(p.1));
             let (order, scope, lanes) = (memory.order, memory.scope, here.as_slice());
             let (pc, values) = (Pc(pc), &[][..]);
             let owner = group.cta;

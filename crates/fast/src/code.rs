@@ -275,6 +275,8 @@ pub struct Memory {
     pub order: Order,
     /// Among whom.
     pub scope: Scope,
+    /// Whether an address in shared memory may be that of another CTA of the cluster.
+    pub reaches_cluster: bool,
     /// The region of the last access.
     pub(crate) hint: Hint,
     /// Whether it has a footprint.
@@ -490,6 +492,7 @@ impl Asynchronous {
         match self.what {
             AsyncOp::Mbarrier(kind, _) => matches!(kind, vm::MbarrierKind::Try { .. }),
             AsyncOp::CountedBarrier { waits, .. } => waits,
+            AsyncOp::ClusterBarrier { waits } => waits,
             AsyncOp::WaitProducts(_) => true,
             _ => false,
         }
@@ -513,9 +516,11 @@ impl Asynchronous {
         match &self.what {
             AsyncOp::Mbarrier(_, memory) => std::slice::from_ref(memory).iter(),
             AsyncOp::Bulk(_, memories) | AsyncOp::Tensor(_, memories) => memories.iter(),
-            AsyncOp::CountedBarrier { .. } | AsyncOp::WarpGroup(..) | AsyncOp::WaitProducts(_) => {
-                [].iter()
-            }
+            AsyncOp::Store(store) => std::slice::from_ref(&store.memory).iter(),
+            AsyncOp::CountedBarrier { .. }
+            | AsyncOp::ClusterBarrier { .. }
+            | AsyncOp::WarpGroup(..)
+            | AsyncOp::WaitProducts(_) => [].iter(),
         }
     }
 
@@ -526,6 +531,7 @@ impl Asynchronous {
         let copy = match &self.what {
             AsyncOp::Bulk(op, _) => op.sources().all(known),
             AsyncOp::Tensor(op, _) => op.sources().all(known),
+            AsyncOp::Store(op) => known(op.barrier) && op.values.iter().all(|&src| known(src)),
             _ => true,
         };
         copy && self.memories().all(|m| known(m.addr) && m.src.is_empty() && m.dst.is_empty())
@@ -547,12 +553,32 @@ pub enum AsyncOp {
     },
     /// A bulk copy, and the accesses of its destination and source.
     Bulk(vm::BulkOp<Src>, [Memory; 2]),
+    /// A store, or a reduction, in the shared memory of the cluster.
+    Store(AsyncStore),
+    /// The barrier of the cluster: an arrival, or a wait.
+    ClusterBarrier {
+        /// Whether the warp waits.
+        waits: bool,
+    },
     /// A tensor copy, and the accesses of its map and of the tensor.
     Tensor(vm::TensorOp<Src>, [Memory; 2]),
     /// An operation on products of a warp group.
     WarpGroup(vm::WarpGroupOp),
     /// Waits until at most so many groups of products of the warp are unfinished.
     WaitProducts(u32),
+}
+
+/// A store, or a reduction, in the shared memory of the cluster, and what it completes.
+#[derive(Clone, Debug)]
+pub struct AsyncStore {
+    /// Where it stores.
+    pub memory: Memory,
+    /// The barrier in shared memory at which the bytes complete.
+    pub barrier: Src,
+    /// The words.
+    pub values: Vec<Src>,
+    /// How they are combined with those that are there, and their type.
+    pub combine: Option<(AtomOp, Ty)>,
 }
 
 /// How a block ends.
@@ -646,6 +672,11 @@ pub struct Code {
     pub cleared: Vec<Src>,
     /// Whether functions that it calls were inlined, whose unwritten registers calls set to zero.
     pub(crate) has_calls: bool,
+    /// Of a kernel in clusters of several CTAs: the step that reads the CTA's rank. Its shared
+    /// addresses begin at as many times `vm::CTA_WINDOW`.
+    pub rank_step: Option<usize>,
+    /// Whether it has barriers of clusters: they see that threads end.
+    pub has_cluster_barriers: bool,
     /// The computations of addresses in global memory, as far as they are linear.
     pub footprints: Box<Footprints>,
     /// Whether something may decline a launch whose footprints show nothing wrong.

@@ -7,7 +7,7 @@ use ir::Sreg;
 use products::Level;
 use simt::matrix::MatrixSums;
 use std::ops::Range;
-use vm::{Counts, Setup, SharedLayout, WARP_SIZE};
+use vm::{Clusters, Counts, Setup, SharedLayout, WARP_SIZE};
 
 /// CTAs that need at least this many bytes of host memory are probed before the launch begins: an
 /// allocation that fails later would abort the process.
@@ -37,8 +37,9 @@ pub(crate) struct Context<'c> {
     /// Bytes of its variables, if others lie between them; else nothing.
     pub(crate) variables: Vec<Range<u64>>,
     pub(crate) workspace: u64,
-    /// Whether the launch says that there are clusters, of one CTA each.
-    pub(crate) explicit_cluster: bool,
+    pub(crate) clusters: Clusters,
+    /// CTAs of a cluster: slots of resident CTAs that follow each other.
+    pub(crate) cluster_size: usize,
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
     /// Statistics of the CTAs that ended before this engine took over.
@@ -62,7 +63,8 @@ impl<'c> Context<'c> {
             shared: setup.shared,
             variables: variables(setup),
             workspace: setup.workspace,
-            explicit_cluster: setup.clusters.explicit,
+            clusters: setup.clusters,
+            cluster_size: setup.clusters.size().max(1) as usize,
             order: setup.knobs.order,
             limit: setup.limit,
             done: setup.done,
@@ -127,18 +129,6 @@ impl<'c> Context<'c> {
             Sreg::CtaidX => cta[0].into(),
             Sreg::CtaidY => cta[1].into(),
             Sreg::CtaidZ => cta[2].into(),
-            // Launches with clusters of several CTAs are declined.
-            Sreg::ClusterIdX => cta[0].into(),
-            Sreg::ClusterIdY => cta[1].into(),
-            Sreg::ClusterIdZ => cta[2].into(),
-            Sreg::NclusterIdX => self.grid[0].into(),
-            Sreg::NclusterIdY => self.grid[1].into(),
-            Sreg::NclusterIdZ => self.grid[2].into(),
-            Sreg::ClusterNctaidX
-            | Sreg::ClusterNctaidY
-            | Sreg::ClusterNctaidZ
-            | Sreg::ClusterNctaRank => 1,
-            Sreg::ExplicitCluster => self.explicit_cluster.into(),
             Sreg::NctaidX => self.grid[0].into(),
             Sreg::NctaidY => self.grid[1].into(),
             Sreg::NctaidZ => self.grid[2].into(),
@@ -155,7 +145,11 @@ impl<'c> Context<'c> {
             Sreg::EnvReg1 => self.workspace >> 32,
             Sreg::EnvReg2 => self.workspace & u64::from(u32::MAX),
             // Clocks are steps of their own; `%gridid` is 0.
-            _ => self.shared.sreg(reg).unwrap_or(0),
+            _ => {
+                let rank = (slot % self.cluster_size) as u32;
+                let of_cluster = self.clusters.sreg(reg, self.grid, cta, rank);
+                of_cluster.map_or_else(|| self.shared.sreg(reg).unwrap_or(0), u64::from)
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::Declined;
 use crate::code::{
-    AsyncOp, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy, Direct, Dst,
-    End, Generic, Guard, Kind, Memory, Rejoin, Src, Step, Storage, Texture,
+    AsyncOp, AsyncStore, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy,
+    Direct, Dst, End, Generic, Guard, Kind, Memory, Rejoin, Src, Step, Storage, Texture,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
@@ -11,12 +11,11 @@ use converge::plan::Rejoin as Planned;
 use flow::analysis::{Facts, Options, Shape};
 use flow::footprint::Footprints;
 use flow::kernel::graph_of;
-use ir::mods::{Barrier, Bulk, Order, Scope, Space};
+use ir::mods::{Barrier, Bulk, Flag, Order, Scope, Space};
 use ir::module::TermKind;
 use ir::op::Class;
 use ir::{Function, Inst, Op, Operand, Reg, Sreg, Symbol, Ty};
 use simt::Pc;
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use vm::{Program, Setup};
@@ -27,13 +26,19 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         supported(&program.module().functions[function as usize])?;
     }
     let whole = Inlined::new(program, setup)?;
+    let is_clustered = setup.clusters.size() > 1;
+    let whole = match is_clustered {
+        true => whole.with_shared_addresses(program.module())?,
+        false => whole,
+    };
     let (function, parts) = (&*whole.function, whole.parts.as_slice());
     let shape = Shape { grid: setup.grid, block: setup.block, width: setup.width };
     let cfg = graph_of(function).map_err(|_| Declined::Kernel("it has no flow graph"))?;
     let facts = Facts::with_graph(function, &cfg, shape, Options { assume });
     let footprints = Footprints::new(function, &cfg, facts.webs());
     let storage = Storage::new(function, &facts);
-    let (steps, may_decline) = (Vec::new(), false);
+    // A CTA of a cluster may have ended.
+    let (steps, may_decline) = (Vec::new(), is_clustered);
     let at = places(parts);
     let facts = &facts;
     let footprints = &footprints;
@@ -60,6 +65,10 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     }
     let Decoder { steps, storage, may_decline, .. } = decoder;
     let canon = canonical(parts);
+    let has_cluster_barriers = steps.iter().any(|step| match &step.kind {
+        Kind::Asynchronous(op) => matches!(op.what, AsyncOp::ClusterBarrier { .. }),
+        _ => false,
+    });
     for block in &mut blocks {
         match &mut block.end {
             // The block of moves after a call belongs to that call alone.
@@ -75,6 +84,12 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
             *to = canon[*to as usize];
         }
     }
+    let is_rank = |step: &Step| {
+        matches!(step.kind, Kind::Sreg { reg: Sreg::ClusterCtaRank, dst: Dst::Scalar(_), .. })
+    };
+    if is_clustered && !steps.first().is_some_and(is_rank) {
+        return Err(Declined::Kernel("it does not read the ranks of blocks"));
+    }
     Ok(Code {
         blocks,
         steps,
@@ -88,7 +103,9 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
             webs.chain(storage.rows_in_flight()).collect()
         },
         screened: None,
-        has_calls: matches!(whole.function, Cow::Owned(_)),
+        has_calls: whole.has_calls,
+        has_cluster_barriers,
+        rank_step: is_clustered.then_some(0),
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,
         footprints: Box::new(footprints.clone()),
@@ -151,8 +168,6 @@ pub fn decline_reason(op: Op) -> Option<&'static str> {
         Op::Malloc | Op::Free => Some("it allocates memory"),
         Op::Alloca => Some("it allocates local memory"),
         Op::AtomVec => Some("it has vector atomics"),
-        Op::StAsync | Op::RedAsync => Some("it has asynchronous stores"),
-        Op::ClusterArrive | Op::ClusterWait => Some("it has barriers of clusters"),
         _ => matches!(op.info().class, Class::Exec | Class::Converge)
             .then_some("it steers EXEC or its mechanism"),
     }
@@ -343,6 +358,9 @@ impl Decoder<'_> {
             Class::Memory => self.memory(b, i, inst)?,
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
             Class::Collective => self.collective(b, i, inst, pc)?,
+            Class::Barrier if matches!(inst.op, Op::ClusterArrive | Op::ClusterWait) => {
+                self.asynchronous(b, i, inst, pc)?
+            }
             Class::Barrier if counts_threads(inst) => self.asynchronous(b, i, inst, pc)?,
             Class::Barrier => self.barrier(b, i, inst)?,
             _ => Kind::Leave(inst.op.name()),
@@ -551,6 +569,7 @@ impl Decoder<'_> {
                 _ => Order::Weak,
             }),
             scope: inst.mods.scope.unwrap_or(Scope::Gpu),
+            reaches_cluster: inst.mods.flags.has(Flag::Cluster),
             hint: crate::code::Hint::default(),
             has_footprint: self.footprints.has(b, i),
         };
@@ -609,6 +628,7 @@ impl Decoder<'_> {
             src: Vec::new(),
             order: Order::Weak,
             scope: Scope::Gpu,
+            reaches_cluster: false,
             hint: crate::code::Hint::default(),
             has_footprint: false,
         }
@@ -665,14 +685,19 @@ impl Decoder<'_> {
                     Bulk::Send => (Space::Shared, Space::Shared),
                     Bulk::Store => (Space::Global, Space::Shared),
                 };
-                let memories = [self.access(to, op.to, op.offset), self.access(from, op.from, 0)];
-                AsyncOp::Bulk(op, memories)
+                let mut to = self.access(to, op.to, op.offset);
+                to.reaches_cluster = op.kind != Bulk::Store;
+                let from = self.access(from, op.from, 0);
+                AsyncOp::Bulk(op, [to, from])
             }
             Op::TensorCopy => {
                 let op = vm::tensor_copy(inst, operand)?.ok_or_else(missing)?;
                 let map = self.access(Space::Generic, op.map, 0);
                 AsyncOp::Tensor(op, [map, self.access(Space::Global, Src::Const(0), 0)])
             }
+            Op::StAsync | Op::RedAsync => self.async_store(inst, space, operand(0)?, operand)?,
+            Op::ClusterArrive => AsyncOp::ClusterBarrier { waits: false },
+            Op::ClusterWait => AsyncOp::ClusterBarrier { waits: true },
             Op::Bar => {
                 let waits = inst.mods.barrier != Some(Barrier::Arrive);
                 let plain = self.plain_barriers();
@@ -696,6 +721,7 @@ impl Decoder<'_> {
                 (memory.word, memory.words) = (8, 1);
                 memory.order = inst.mods.order.unwrap_or(kind.order());
                 memory.scope = inst.mods.scope.unwrap_or(Scope::Cta);
+                memory.reaches_cluster = inst.mods.flags.has(Flag::Cluster);
                 AsyncOp::Mbarrier(kind, memory)
             }
         };
@@ -706,6 +732,24 @@ impl Decoder<'_> {
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
         let is_followed = false;
         Ok(Kind::Asynchronous(Box::new(Asynchronous { what, src, dst, is_followed })))
+    }
+
+    /// Decodes an asynchronous store, or a reduction, in the shared memory of the cluster.
+    fn async_store(
+        &self,
+        inst: &Inst,
+        space: Space,
+        address: Src,
+        operand: impl Fn(usize) -> Result<Src, Declined>,
+    ) -> Result<AsyncOp, Declined> {
+        let ty = inst.ty.filter(|ty| ty.bits() <= 64);
+        let ty = ty.ok_or(Declined::Kernel("it has asynchronous stores of 128-bit values"))?;
+        let values = (2..inst.operands.len()).map(&operand).collect::<Result<Vec<_>, _>>()?;
+        let mut memory = self.access(space, address, inst.offset);
+        (memory.word, memory.words) = (ty.bytes(), values.len() as u32);
+        memory.reaches_cluster = true;
+        let combine = inst.mods.atom.map(|op| (op, ty));
+        Ok(AsyncOp::Store(AsyncStore { memory, barrier: operand(1)?, values, combine }))
     }
 
     /// Returns the barriers that wait for all threads of the CTA, as bits; all, if a register names
@@ -756,6 +800,8 @@ fn is_asynchronous(op: Op) -> bool {
             op,
             Op::BulkCopy
                 | Op::TensorCopy
+                | Op::StAsync
+                | Op::RedAsync
                 | Op::WgmmaFence
                 | Op::Wgmma
                 | Op::WgmmaReg

@@ -119,7 +119,8 @@ impl Machine<'_> {
             return false;
         }
         let shared = &self.ctas[self.slot].shared;
-        let (addresses, offset) = (warp.narrow(memory.addr), memory.offset as u32);
+        let offset = (memory.offset as u32).wrapping_sub(self.window_of(self.slot) as u32);
+        let addresses = warp.narrow(memory.addr);
         let rows = tiles.as_flattened_mut().iter_mut().zip(&addresses.0);
         rows.map(|(row, address)| {
             let at = address.wrapping_add(offset) as usize;

@@ -62,6 +62,8 @@ pub(crate) struct Inlined<'p> {
     pub(crate) parts: Vec<Part>,
     /// Bytes of local memory per thread.
     pub(crate) local_bytes: u32,
+    /// Whether the kernel calls functions.
+    pub(crate) has_calls: bool,
 }
 
 impl<'p> Inlined<'p> {
@@ -78,6 +80,7 @@ impl<'p> Inlined<'p> {
                 function: Cow::Borrowed(function),
                 parts: parts.collect(),
                 local_bytes: frame.local_bytes,
+                has_calls: false,
             });
         }
         let mut whole = Function::new(function.name.clone(), function.signature.clone());
@@ -139,6 +142,7 @@ impl<'p> Builder<'p> {
             function: Cow::Owned(self.whole),
             parts: self.parts,
             local_bytes: self.local_bytes,
+            has_calls: true,
         })
     }
 

@@ -21,6 +21,8 @@
 mod accesses;
 mod asynchronous;
 mod bulk;
+mod cluster;
+mod cluster_entry;
 pub mod code;
 mod commit;
 mod context;
@@ -264,8 +266,8 @@ pub fn may_run(state: &State<1>, screened: bool) -> Result<(), Declined> {
     if setup.width != 32 || setup.warp != 32 {
         return Err(Declined::Launch("its warps are not of 32 lanes"));
     }
-    if setup.clusters.size() > 1 {
-        return Err(Declined::Launch("its clusters have several CTAs"));
+    if setup.clusters.size() > 1 && screened {
+        return Err(Declined::Launch("its clusters have several CTAs, which are checked"));
     }
     if setup.warp_barriers {
         return Err(Declined::Launch("its barriers count warps"));

@@ -48,14 +48,28 @@ pub(crate) struct Cta {
     /// Threads that have not ended.
     pub(crate) live: u32,
     issues: u64,
+    /// Whether no warp could go on in its last turn.
+    pub(crate) is_blocked: bool,
 }
 
 impl Cta {
     fn vacant() -> Self {
         let (warps, barriers, shared, local) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (index, id, alive, live, issues) = (0, [0; 3], false, 0, 0);
-        let asynchronous = AsyncState::default();
-        Self { index, id, alive, warps, shared, local, barriers, asynchronous, live, issues }
+        let (asynchronous, is_blocked) = (AsyncState::default(), false);
+        Self {
+            index,
+            id,
+            alive,
+            warps,
+            shared,
+            local,
+            barriers,
+            asynchronous,
+            live,
+            issues,
+            is_blocked,
+        }
     }
 }
 
@@ -93,8 +107,8 @@ pub(crate) struct Machine<'m> {
     workers: Option<&'m Workers>,
     /// By step, the accesses of the first CTA, where windows may follow.
     pub(crate) spans: Vec<AccessSpan>,
-    /// Warps of the CTA that no longer wait, for a worker that keeps their positions.
-    pub(crate) released: Vec<usize>,
+    /// Warps that no longer wait, by slot and number, for a worker that keeps their positions.
+    pub(crate) released: Vec<(usize, usize)>,
     pub(crate) products: GroupProducts,
     pub(crate) objects: Objects,
     pub(crate) turns: u32,
@@ -163,7 +177,8 @@ impl<'m> Machine<'m> {
 
     fn begin(&mut self) -> Result<(), Declined> {
         // CTAs of a parallel launch are independent, so they run one after another.
-        let resident = if self.workers.is_some() { 1 } else { self.context.resident };
+        let cluster = self.context.cluster_size;
+        let resident = if self.workers.is_some() { cluster } else { self.context.resident };
         if !self.context.fits(resident) {
             return Err(Declined::Launch(NO_ROOM));
         }
@@ -187,18 +202,40 @@ impl<'m> Machine<'m> {
         let cta = &mut self.ctas[slot];
         cta.alive = next.is_some();
         let Some(next) = next else { return };
-        self.memory.next_owner();
-        cta.index = next;
-        cta.id = unrank(next, self.context.grid);
-        cta.live = self.context.threads;
-        cta.issues = 0;
-        self.stats.threads += u64::from(self.context.threads);
+        let (context, size) = (self.context, self.context.cluster_size);
+        // The CTAs of a cluster share what one of them has claimed.
+        if next.is_multiple_of(size as u64) {
+            self.memory.next_owner();
+        }
+        (cta.index, cta.live, cta.issues) = (next, context.threads, 0);
+        cta.is_blocked = false;
+        if size == 1 {
+            cta.id = unrank(next, context.grid);
+        } else {
+            cta.id = context.clusters.coordinates(next, context.grid);
+            cta.index = vm::rank_in(cta.id, context.grid);
+            // Others of the cluster may access its memory before its first turn.
+            self.allocate_storage(slot);
+        }
+        self.stats.threads += u64::from(context.threads);
     }
 
-    /// Provides storage for the threads of the CTA that begins its first turn.
-    fn allocate_storage(&mut self) {
+    /// Puts the next CTAs of the grid into the slot of a CTA that has ended, and those of its
+    /// cluster, once all of these have ended. Returns the slots that are filled.
+    fn refill(&mut self, slot: usize) -> Range<usize> {
+        self.ctas[slot].alive = false;
+        let cluster = self.cluster_of(slot);
+        if self.ctas[cluster.clone()].iter().any(|cta| cta.alive) {
+            return slot..slot;
+        }
+        cluster.clone().for_each(|slot| self.fill_slot(slot));
+        cluster
+    }
+
+    /// Provides storage for the threads of the CTA in a slot.
+    fn allocate_storage(&mut self, slot: usize) {
         let (context, code) = (self.context, self.context.code);
-        let cta = &mut self.ctas[self.slot];
+        let cta = &mut self.ctas[slot];
         if let Some(spare) = self.spare.pop() {
             let Cta { warps, shared, local, barriers, asynchronous, .. } = spare;
             (cta.warps, cta.shared, cta.local, cta.barriers) = (warps, shared, local, barriers);
@@ -241,7 +278,8 @@ impl<'m> Machine<'m> {
         if self.ctas.is_empty() {
             self.begin()?;
         } else if !self.ctas[self.slot].alive {
-            self.fill_slot(self.slot);
+            let filled = self.refill(self.slot);
+            self.slot = filled.start;
         }
         loop {
             if !self.ctas[self.slot].alive {
@@ -252,7 +290,7 @@ impl<'m> Machine<'m> {
                 continue;
             }
             if self.ctas[self.slot].warps.is_empty() {
-                self.allocate_storage();
+                self.allocate_storage(self.slot);
             }
             self.turn()?;
             if self.is_stopped() {
@@ -363,14 +401,19 @@ impl<'m> Machine<'m> {
             self.stats.ctas += 1;
             self.progress = true;
             self.stalled = 0;
-            self.fill_slot(self.slot);
+            // The CTAs of a cluster begin in the order of their ranks.
+            let filled = self.refill(self.slot);
+            self.slot = filled.last().unwrap_or(self.slot);
             self.next_slot();
-            self.commit_memory();
+            if self.stats.ctas.is_multiple_of(self.context.cluster_size as u64) {
+                self.commit_memory();
+            }
             return Ok(());
         }
         // From here on, turns of several CTAs interleave, so no CTA can be committed alone.
         self.commits.allowed = false;
-        if !self.issued {
+        self.ctas[self.slot].is_blocked = !self.issued;
+        if !self.issued && self.is_cluster_blocked() {
             return Err(Declined::Running("no warp can go on"));
         }
         let round = self.ctas[self.slot + 1..].iter().all(|cta| !cta.alive);
@@ -643,6 +686,7 @@ impl<'m> Machine<'m> {
                 warp.stack.exit(ending, *next);
                 if ending != 0 {
                     self.after_exit()?;
+                    self.end_in_cluster(self.group, ending);
                 }
             }
         }

@@ -11,6 +11,7 @@
 
 use crate::Declined;
 use crate::code::{Atomic, Dst, Memory, Src};
+use crate::machine::Cta;
 use crate::row::{LANES, lanes};
 use crate::warp::Warp;
 use ir::Ty;
@@ -20,11 +21,36 @@ use simt::memory::{Addr, DirectMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 /// The memory that the lanes of a warp can access.
 pub(crate) struct WarpMemory<'a, 'm> {
     pub(crate) global: &'a mut DirectMemory<'m>,
+    /// Shared memory of the CTA, and its first address.
     pub(crate) shared: &'a mut [u8],
+    pub(crate) base: u64,
+    /// Where the other CTAs of its cluster are, if there are any.
+    pub(crate) cluster: Option<Cluster<'a>>,
     /// Local memory of the CTA's threads, in their order.
     pub(crate) local: &'a mut [u8],
     pub(crate) local_bytes: usize,
     pub(crate) params: &'a [u8],
+}
+
+/// The other CTAs of a cluster: those of lower ranks, and those of higher ones.
+pub(crate) struct Cluster<'a> {
+    pub(crate) before: &'a mut [Cta],
+    pub(crate) after: &'a mut [Cta],
+}
+
+impl Cluster<'_> {
+    /// Returns the CTA of another rank, if it has not ended.
+    fn cta(&self, rank: usize) -> Option<&Cta> {
+        let after = || self.after.get(rank.checked_sub(self.before.len() + 1)?);
+        self.before.get(rank).or_else(after).filter(|cta| cta.alive)
+    }
+
+    fn cta_mut(&mut self, rank: usize) -> Option<&mut Cta> {
+        match rank.checked_sub(self.before.len()) {
+            None => self.before.get_mut(rank),
+            Some(after) => self.after.get_mut(after.checked_sub(1)?),
+        }
+    }
 }
 
 /// A checked access.
@@ -32,6 +58,8 @@ pub(crate) struct WarpMemory<'a, 'm> {
 pub(crate) enum Location {
     Global(simt::memory::Place),
     Shared(usize),
+    /// In the shared memory of another CTA of the cluster, by its rank.
+    Cluster(usize, usize),
     Local(usize),
     Param(usize),
 }
@@ -70,9 +98,11 @@ impl WarpMemory<'_, '_> {
         if at & (align - 1) != 0 {
             return Err(NOT_ALLOWED);
         }
+        let at = if space == Space::Shared { at.wrapping_sub(self.base) } else { at };
         let inside = |len: usize| at.checked_add(bytes).is_some_and(|end| end <= len as u64);
         match space {
             Space::Shared if inside(self.shared.len()) => Ok(Location::Shared(at as usize)),
+            Space::Shared => self.place_in_cluster(op, at.wrapping_add(self.base), bytes),
             Space::Local if inside(self.local_bytes) => {
                 Ok(Location::Local(thread * self.local_bytes + at as usize))
             }
@@ -94,10 +124,36 @@ impl WarpMemory<'_, '_> {
         }
     }
 
+    /// Checks an access to the shared memory of another CTA of the cluster.
+    #[cold]
+    fn place_in_cluster(&self, op: &Memory, at: u64, bytes: u64) -> Result<Location, Declined> {
+        let reaches = op.reaches_cluster || op.space == Space::Generic;
+        let cluster = self.cluster.as_ref().filter(|_| reaches).ok_or(NOT_ALLOWED)?;
+        let (rank, at) = ((at / vm::CTA_WINDOW) as usize, (at % vm::CTA_WINDOW) as usize);
+        let cta = cluster.cta(rank).ok_or(NOT_ALLOWED)?;
+        let inside = at.checked_add(bytes as usize).is_some_and(|end| end <= cta.shared.len());
+        if inside { Ok(Location::Cluster(rank, at)) } else { Err(NOT_ALLOWED) }
+    }
+
+    /// Returns the place at the same offset in the shared memory of the CTA of a rank.
+    pub(crate) fn at_rank(&self, place: Location, to: usize) -> Location {
+        match place {
+            Location::Shared(at) | Location::Cluster(_, at) => {
+                let own = self.cluster.as_ref().map_or(0, |cluster| cluster.before.len());
+                if to == own { Location::Shared(at) } else { Location::Cluster(to, at) }
+            }
+            other => other,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn bytes(&self, place: Location, len: usize) -> &[u8] {
         match place {
             Location::Global(place) => self.global.bytes(place),
+            Location::Cluster(rank, at) => {
+                let cta = self.cluster.as_ref().and_then(|cluster| cluster.cta(rank));
+                cta.map_or(&[][..], |cta| &cta.shared[at..at + len])
+            }
             Location::Shared(at) => &self.shared[at..at + len],
             Location::Local(at) => &self.local[at..at + len],
             Location::Param(at) => &self.params[at..at + len],
@@ -108,6 +164,10 @@ impl WarpMemory<'_, '_> {
     pub(crate) fn bytes_mut(&mut self, place: Location, len: usize) -> &mut [u8] {
         match place {
             Location::Global(place) => self.global.bytes_mut(place),
+            Location::Cluster(rank, at) => {
+                let cta = self.cluster.as_mut().and_then(|cluster| cluster.cta_mut(rank));
+                cta.map_or(&mut [][..], |cta| &mut cta.shared[at..at + len])
+            }
             Location::Shared(at) => &mut self.shared[at..at + len],
             Location::Local(at) => &mut self.local[at..at + len],
             // `place` never returns a parameter for a write.
@@ -200,7 +260,7 @@ impl WarpMemory<'_, '_> {
     fn gather(&self, warp: &mut Warp, op: &Memory, dst: u32, on: u32) -> bool {
         let (bytes, places, bad) = match op.space {
             Space::Shared => {
-                let (places, bad) = shared_offsets(warp, op, self.shared.len());
+                let (places, bad) = shared_offsets(warp, op, self.base, self.shared.len());
                 (&*self.shared, places, bad)
             }
             Space::Global | Space::Generic => {
@@ -311,7 +371,7 @@ impl WarpMemory<'_, '_> {
             }
         }
         if let ([src], 4, Space::Shared) = (op.src.as_slice(), word, op.space) {
-            let (places, bad) = shared_offsets(warp, op, self.shared.len());
+            let (places, bad) = shared_offsets(warp, op, self.base, self.shared.len());
             if bad & on == 0 {
                 for lane in lanes(on) {
                     write(self.shared, places[lane] as usize, 4, warp.lane(*src, lane));
@@ -423,12 +483,13 @@ fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
     }
 }
 
-/// Returns the offsets in shared memory of all lanes' 32-bit words, and the mask of lanes whose
-/// word is misaligned or out of bounds.
+/// Returns the offsets of all lanes' 32-bit words in the shared memory of the CTA, of which the
+/// first address is given, and the mask of lanes whose word is misaligned or out of bounds.
 #[inline(always)]
-fn shared_offsets(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
+fn shared_offsets(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
-    let (last, offset, row) = (last as u64, op.offset as u32, warp.narrow(op.addr));
+    let offset = (op.offset as u32).wrapping_sub(base as u32);
+    let (last, row) = (last as u64, warp.narrow(op.addr));
     let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
     for lane in 0..LANES {
         let at = u64::from(row.0[lane].wrapping_add(offset));

@@ -2,14 +2,14 @@
 
 use crate::code::{Dst, Generic, Kind, Memory, Src, Step};
 use crate::machine::Machine;
-use crate::memory::WarpMemory;
+use crate::memory::{Cluster, WarpMemory};
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
 use crate::{Declined, StridedAccess, WarpAccess};
 use ir::mods::BoolOp;
 use simt::Pc;
-use simt::memory::{Addr, Space};
+use simt::memory::{Addr, SHARED_WINDOW, Space};
 use simt::observe::{Access, AccessKind, GroupId};
 
 /// The bits of an offset in a space with a window.
@@ -282,7 +282,9 @@ impl Machine<'_> {
         pc: u64,
         on: u32,
     ) {
-        if self.detail.is_some() && !self.offer_strided(warp, op, kind, pc, on) {
+        if self.detail.is_some()
+            && (self.reaches_cluster(op) || !self.offer_strided(warp, op, kind, pc, on))
+        {
             self.report_by_lane(warp, op, kind, pc, on);
         }
     }
@@ -342,8 +344,47 @@ impl Machine<'_> {
         let group = GroupId { cta, group: self.group as u32, first_thread: warp.first_thread };
         let address = |lane| warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
         let (what, mut at) = ((op, kind, Pc(pc)), std::array::from_fn(address));
-        if !self.offer_warp(what, on, &mut at, 1) {
+        if self.reaches_cluster(op) {
+            self.report_in_cluster(what, group, (on, &at));
+        } else if !self.offer_warp(what, on, &mut at, 1) {
             self.report_lanes(what, group, (on, address), 1);
+        }
+    }
+
+    /// Returns whether an access may be to shared memory that several CTAs have.
+    pub(crate) fn reaches_cluster(&self, op: &Memory) -> bool {
+        self.context.cluster_size > 1 && matches!(op.space, Space::Shared | Space::Generic)
+    }
+
+    /// Reports an access at addresses without a window: one event for each space, and for each CTA
+    /// of the cluster whose shared memory is accessed.
+    #[cold]
+    pub(crate) fn report_in_cluster(
+        &mut self,
+        what: (&Memory, AccessKind, Pc),
+        group: GroupId,
+        (on, at): (u32, &[u64; LANES]),
+    ) {
+        let window = what.0.space.window().map(|window| window.start);
+        let place = |lane: usize| match window {
+            Some(start) => start + (at[lane] & OFFSET),
+            None => at[lane],
+        };
+        let owner = |lane: usize| {
+            let space = Space::of(Addr(place(lane)));
+            let is_shared = space == Space::Shared;
+            (space, if is_shared { (at[lane] & OFFSET) / vm::CTA_WINDOW } else { 0 })
+        };
+        let mut rest = on;
+        while rest != 0 {
+            let of = owner(rest.trailing_zeros() as usize);
+            let here: u32 = lanes(rest).filter(|&lane| owner(lane) == of).map(|l| 1 << l).sum();
+            let offset = |lane: usize| match of.0 {
+                Space::Shared => SHARED_WINDOW.start + place(lane) % vm::CTA_WINDOW,
+                _ => place(lane),
+            };
+            self.report_lanes(what, group, (here, offset), 1);
+            rest &= !here;
         }
     }
 
@@ -445,10 +486,30 @@ impl Machine<'_> {
 
     #[inline(always)]
     pub(crate) fn with_memory<T>(&mut self, f: impl FnOnce(&mut WarpMemory<'_, '_>) -> T) -> T {
-        let cta = &mut self.ctas[self.slot];
+        self.with_memory_of(self.slot, f)
+    }
+
+    /// Calls a function with the memory that a warp of the CTA in a slot can access.
+    #[inline(always)]
+    pub(crate) fn with_memory_of<T>(
+        &mut self,
+        slot: usize,
+        f: impl FnOnce(&mut WarpMemory<'_, '_>) -> T,
+    ) -> T {
+        let (cta, cluster, base) = match self.context.cluster_size {
+            1 => (&mut self.ctas[slot], None, 0),
+            size => {
+                let (first, rank) = (slot - slot % size, slot % size);
+                let (before, rest) = self.ctas[first..first + size].split_at_mut(rank);
+                let Some((cta, after)) = rest.split_first_mut() else { unreachable!("a slot") };
+                (cta, Some(Cluster { before, after }), rank as u64 * vm::CTA_WINDOW)
+            }
+        };
         let mut warp_memory = WarpMemory {
             global: &mut self.memory,
             shared: &mut cta.shared,
+            base,
+            cluster,
             local: &mut cta.local,
             local_bytes: self.context.code.local_bytes,
             params: &self.context.params,

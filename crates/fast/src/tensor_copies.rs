@@ -13,6 +13,8 @@ use vm::{TensorOp, TensorPlan};
 
 /// Bytes of units that are copied one by one.
 const UNIT: usize = 16;
+/// The bits of an address in the shared memory of a cluster that are the rank of a CTA.
+const RANK: u64 = 0xff00_0000;
 
 impl Machine<'_> {
     /// Executes tensor copies, one for each lane that is on.
@@ -27,23 +29,23 @@ impl Machine<'_> {
         self.progress = true;
         for lane in lanes(on) {
             let get = |src: Src| warp.lane(src, lane);
-            if op.mask.is_some_and(|mask| get(mask) & 0xffff != 1) {
-                return Err(UNDEFINED);
-            }
             let (thread, address) = (warp.first_thread as usize + lane, get(op.map));
             let content = self.with_memory(|memory| -> Result<[u8; BYTES], Declined> {
                 let place = memory.place(map, address, (BYTES as u64, 64), thread, false)?;
                 memory.bytes(place, BYTES).first_chunk().copied().ok_or(UNDEFINED)
             })?;
             let plan = vm::plan_copy(op, (address, &content), get).map_err(|_| UNDEFINED)?;
-            let barrier = op.barrier.map(|at| self.barrier_place(warp, at, lane)).transpose()?;
+            let barrier = |at| self.barrier_place(warp, at, lane, true);
+            let barrier = op.barrier.map(barrier).transpose()?;
+            let targets = match op.mask.map(get) {
+                Some(mask) => Some(self.ctas_of(mask)?),
+                None => None,
+            };
             match op.kind {
-                Bulk::Load => self.load_tensor(&plan, tensor, thread)?,
+                Bulk::Load => self.load_tensor(&plan, tensor, thread, targets.as_deref())?,
                 _ => self.store_tensor(&plan, op.combine, tensor, thread)?,
             }
-            if let Some(at) = barrier {
-                self.complete_bytes(at, plan.bytes)?;
-            }
+            self.complete_all(barrier, targets.as_deref(), plan.bytes)?;
         }
         Ok(())
     }
@@ -54,13 +56,34 @@ impl Machine<'_> {
         plan: &TensorPlan,
         tensor: &Memory,
         thread: usize,
+        targets: Option<&[usize]>,
+    ) -> Result<(), Declined> {
+        // What is multicast has to have a place in the CTA whose address it names, too.
+        let (slot, _) = self.home(plan.shared, true)?;
+        let first = self.cluster_of(self.slot).start;
+        let Some(ranks) = targets else { return self.load_tensor_to(slot, plan, tensor, thread) };
+        if ranks.is_empty() {
+            return Err(Declined::Running("a multicast has no destination"));
+        }
+        ranks.iter().try_for_each(|rank| self.load_tensor_to(first + rank, plan, tensor, thread))
+    }
+
+    /// Moves what a load reads into the shared memory of the CTA in a slot.
+    fn load_tensor_to(
+        &mut self,
+        slot: usize,
+        plan: &TensorPlan,
+        tensor: &Memory,
+        thread: usize,
     ) -> Result<(), Declined> {
         let fill = plan.map.filling();
-        self.with_memory(|memory| -> Result<(), Declined> {
+        // All of it lies in the window of one CTA.
+        let base = if self.context.cluster_size == 1 { 0 } else { plan.shared & RANK };
+        self.with_memory_of(slot, |memory| -> Result<(), Declined> {
             let mut done = Ok(());
             let mut load = |bytes: Run, swizzle: TensorSwizzle| {
                 if done.is_ok() {
-                    done = load_units(memory, (tensor, thread), (bytes, swizzle), fill);
+                    done = load_units(memory, (tensor, thread), (bytes, swizzle, base), fill);
                 }
             };
             if plan.lines_of_bytes(|line| load(line, plan.map.swizzle)).is_none() {
@@ -87,8 +110,9 @@ impl Machine<'_> {
         self.with_memory(|memory| -> Result<(), Declined> {
             for run in plan.runs() {
                 let Some(global) = run.global else { continue };
-                let (at, len) = ((run.shared & 0xffff_ffff) as usize, run.bytes as usize);
-                if memory.shared.get(at..at + len).is_none() {
+                let at = ((run.shared & 0xffff_ffff).wrapping_sub(memory.base)) as usize;
+                let len = run.bytes as usize;
+                if at.checked_add(len).is_none_or(|end| end > memory.shared.len()) {
                     return Err(UNDEFINED);
                 }
                 let to = memory.place(tensor, global, (run.bytes, 1), thread, true)?;
@@ -104,7 +128,7 @@ impl Machine<'_> {
 fn load_units(
     memory: &mut WarpMemory<'_, '_>,
     (tensor, thread): (&Memory, usize),
-    (bytes, swizzle): (Run, TensorSwizzle),
+    (bytes, swizzle, base): (Run, TensorSwizzle, u64),
     fill: [u8; 8],
 ) -> Result<(), Declined> {
     let place = |at| memory.place(tensor, at, (bytes.bytes, 1), thread, false);
@@ -118,7 +142,7 @@ fn load_units(
         && bytes.shared.is_multiple_of(UNIT as u64)
     {
         for (from, address) in units.iter().zip((bytes.shared..).step_by(UNIT)) {
-            let at = (swizzle.place(address) & 0xffff_ffff) as usize;
+            let at = ((swizzle.place(address) & 0xffff_ffff) ^ base) as usize;
             let to = memory.shared.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
             *to.ok_or(UNDEFINED)? = *from;
         }
@@ -126,7 +150,8 @@ fn load_units(
     }
     let mut done = 0;
     for unit in swizzle.units(bytes) {
-        let (at, len) = ((unit.shared & 0xffff_ffff) as usize, unit.bytes as usize);
+        let at = ((unit.shared & 0xffff_ffff) ^ base) as usize;
+        let len = unit.bytes as usize;
         let to = memory.shared.get_mut(at..at + len).ok_or(UNDEFINED)?;
         match source.and_then(|source| source.get(done..done + len)) {
             Some(from) => to.copy_from_slice(from),

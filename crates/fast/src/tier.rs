@@ -492,8 +492,16 @@ impl Visit<'_, '_> {
         matches!(self.machine.context.code.steps[step].kind, Kind::Asynchronous(_))
     }
 
-    /// Returns a warp that no longer waits since the last step, until all have been returned.
-    pub fn take_released(&mut self) -> Option<usize> {
+    /// Has the interpreter know that lanes of a warp have ended, which may complete a phase of the
+    /// barrier of the cluster ([`Self::take_released`]).
+    pub fn end_in_cluster(&mut self, warp: usize, lanes: u32) {
+        self.machine.released.clear();
+        self.machine.end_in_cluster(warp, lanes);
+    }
+
+    /// Returns a warp that no longer waits since the last step, until all have been returned: the
+    /// slot of its CTA, which is one of the cluster, and its number.
+    pub fn take_released(&mut self) -> Option<(usize, usize)> {
         self.machine.released.pop()
     }
 

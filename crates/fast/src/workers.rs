@@ -132,7 +132,7 @@ pub(crate) struct Workers {
     next: AtomicU64,
     /// CTAs below this number may begin.
     open: AtomicU64,
-    /// The number of CTAs that a thread takes at once.
+    /// The number of CTAs that a thread takes at once: of whole clusters.
     chunk: u64,
     /// Whether workers may get windows of memory, and whether a worker got one.
     pub(crate) windows: bool,
@@ -144,11 +144,11 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    fn new(done: u64, total: u64, threads: usize, windows: bool) -> Self {
-        let chunk = (total / (16 * threads as u64)).clamp(1, 64);
+    fn new((done, total, cluster): (u64, u64, u64), threads: usize, windows: bool) -> Self {
+        let chunk = (total / (16 * threads as u64)).clamp(1, 64).next_multiple_of(cluster);
         Self {
             next: AtomicU64::new(done),
-            open: AtomicU64::new(done + 1),
+            open: AtomicU64::new(done + cluster),
             chunk,
             windows,
             window_granted: AtomicBool::new(false),
@@ -417,8 +417,10 @@ struct AttemptHistory {
 
 /// Returns why the code of a launch requires one thread, if it does.
 fn why_one_thread(context: &Context<'_>) -> Option<&'static str> {
-    if context.total < 2 {
-        return Some("it has one block");
+    match context.cluster_size as u64 {
+        1 if context.total < 2 => return Some("it has one block"),
+        size if context.total <= size => return Some("it has one cluster"),
+        _ => {}
     }
     let steps = context.code.steps.iter();
     steps.filter_map(|step| order_dependence(&step.kind)).next()
@@ -463,7 +465,8 @@ fn why_sequential(
     claimed: &Together,
     threads: usize,
 ) -> Option<&'static str> {
-    let (issues, total) = (machine.stats.slots.vector_issues, machine.context.total);
+    let issues = machine.stats.slots.vector_issues;
+    let total = machine.context.total / machine.context.cluster_size as u64;
     if flow == Flow::Done && issues.saturating_mul(total) < min_issues(plan) {
         return Some(TOO_SHORT);
     }
@@ -494,7 +497,8 @@ fn attempt(
 ) -> Attempt {
     let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(threads);
     let (mut parts, claimed) = history.proven.parts(memory, threads, &history.written);
-    let workers = Workers::new(context.done.ctas, context.total, threads, history.windows);
+    let ctas = (context.done.ctas, context.total, context.cluster_size as u64);
+    let workers = Workers::new(ctas, threads, history.windows);
     let Some(first) = parts.pop() else { return Attempt::Sequential(Threads::Asked) };
     let mut forks: Vec<Option<Box<dyn ForkedSink>>> = (0..threads).map(|_| None).collect();
     if plan.detailed {

@@ -41,6 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     launch.variables = load_variables(&program, &mut launch.memory)?;
     let size = functions[kernel].params().iter().map(|p| p.offset + p.size).max().unwrap_or(0);
     (launch.params, launch.block) = (vec![0; size as usize], block);
+    if let Signature::Kernel { bounds, .. } = &functions[kernel].signature {
+        launch.grid = bounds.cluster.unwrap_or([1; 3]);
+    }
     let state = Engine::<1>.launch(&program, launch)?;
     let kernel = fast::prepare(&program, &state, true)?;
     let compiled = jit::Compiled::at(kernel, level, is("detailed")).map_err(|(_, why)| why)?;

@@ -8,6 +8,8 @@ use crate::histograms::{Histograms, IssueCells, Sums};
 
 /// A flag in the number of a step that the interpreter is to execute: its access has been counted.
 pub(crate) const COUNTED: u32 = 1 << 31;
+/// Marks a step whose access is not allowed, in place of what it does.
+pub(crate) const REFUSED: u32 = 1 << 30;
 
 /// A run of issues that is counted at one place.
 #[derive(Clone, Copy, Debug)]

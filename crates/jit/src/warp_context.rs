@@ -122,7 +122,7 @@ impl WarpContext {
 pub(crate) struct BarrierState {
     /// Threads of the CTA that have not exited.
     pub(crate) live: u32,
-    /// Warps that wait at a barrier.
+    /// Warps that wait at a barrier, and one more in kernels with barriers of clusters.
     pub(crate) waiting: u32,
     /// Lanes that have arrived, by barrier.
     pub(crate) arrived: [u32; BARRIERS],

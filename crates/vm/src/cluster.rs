@@ -24,11 +24,11 @@ use crate::state::{Cta, Parked, State, Waiting, unrank};
 /// kernel allows sizes that not every device has).
 pub const MAX_CLUSTER: u32 = 16;
 
-/// Bytes of the window of a CTA.
-const WINDOW: u64 = 1 << 24;
+/// Bytes of the window of a CTA in the shared memory of its cluster.
+pub const CTA_WINDOW: u64 = 1 << 24;
 
 /// The clusters of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clusters {
     /// CTAs of a cluster in x, y, z.
     pub dims: [u32; 3],
@@ -57,7 +57,8 @@ impl Clusters {
 
     /// The coordinates of the CTA that is the `order`-th to become resident: clusters in order, and
     /// in each its CTAs by rank.
-    pub(crate) fn coordinates(&self, order: u64, grid: [u32; 3]) -> [u32; 3] {
+    #[must_use]
+    pub fn coordinates(&self, order: u64, grid: [u32; 3]) -> [u32; 3] {
         let size = u64::from(self.size().max(1));
         let cluster = unrank(order / size, self.of_grid(grid));
         let own = unrank(order % size, self.dims);
@@ -65,7 +66,8 @@ impl Clusters {
     }
 
     /// The value of a special register for a CTA; `None` for registers of other things.
-    pub(crate) fn sreg(&self, reg: Sreg, grid: [u32; 3], cta: [u32; 3], rank: u32) -> Option<u32> {
+    #[must_use]
+    pub fn sreg(&self, reg: Sreg, grid: [u32; 3], cta: [u32; 3], rank: u32) -> Option<u32> {
         let clusters = self.of_grid(grid);
         let (dims, own) = (self.dims, |i: usize| cta[i] % self.dims[i].max(1));
         Some(match reg {
@@ -118,7 +120,8 @@ pub enum ClusterMisuse {
 }
 
 /// The linear index of coordinates in a box, x fastest.
-pub(crate) fn rank_in(id: [u32; 3], size: [u32; 3]) -> u64 {
+#[must_use]
+pub fn rank_in(id: [u32; 3], size: [u32; 3]) -> u64 {
     let [x, y, z] = id.map(u64::from);
     x + u64::from(size[0]) * (y + u64::from(size[1]) * z)
 }
@@ -146,7 +149,7 @@ impl Place {
 
     /// First shared address of the CTA.
     pub(crate) fn base(self) -> u64 {
-        u64::from(self.rank) * WINDOW
+        u64::from(self.rank) * CTA_WINDOW
     }
 
     /// The slot and offset of a shared address. `reach` says whether it may be that of another CTA.
@@ -154,7 +157,7 @@ impl Place {
         if self.size <= 1 {
             return Ok((self.slot(), address));
         }
-        let (rank, offset) = (address / WINDOW, address % WINDOW);
+        let (rank, offset) = (address / CTA_WINDOW, address % CTA_WINDOW);
         if rank == u64::from(self.rank) {
             return Ok((self.slot(), offset));
         }

@@ -3,7 +3,8 @@
 //! **Schedule.** In a CTA each group runs until all its paths wait or have ended, or until it has
 //! taken [`BACK_EDGES`] loop back-edges; then the next group of the CTA has its turn; after the
 //! last, the next resident CTA. CTAs become resident in order of their index, at most
-//! `Launch::resident` at once. Host threads play no part in it.
+//! `Launch::resident` at once; those of a cluster together, once all that were in their slots have
+//! ended, and then that of rank 0 has the first turn. Host threads play no part in it.
 //!
 //! **Effects, then commit.** An instruction's effects are computed and checked for all its lanes
 //! before any is committed, so a fault leaves the state before the instruction. Lanes commit in
@@ -291,13 +292,15 @@ fn retire<const N: usize, O: Observer<N>>(
     state.stats.ctas += 1;
     state.stalled = 0;
     state.watch.progress();
-    // The CTAs of a cluster make room together.
+    // The CTAs of a cluster make room together, and begin in the order of their ranks, whichever
+    // has ended last: so a cluster's own schedule does not depend on others.
     if state.resident[cta.place.slots()].iter().all(Option::is_none) {
         for slot in cta.place.slots() {
             match state.next_resident(program, slot) {
                 Ok(next) => state.resident[slot] = next,
                 Err(error) => return Some(no_room(&error, cta.group_id(0))),
             }
+            state.turn.slot = slot;
         }
     }
     next_slot(state);

@@ -55,7 +55,7 @@ pub use asynchronous::{Asynchrony, NotAnOrder};
 pub use atomic::apply as atomic_result;
 pub use bulk::BulkMisuse;
 pub use cause::Cause;
-pub use cluster::{ClusterMisuse, Clusters, MAX_CLUSTER};
+pub use cluster::{CTA_WINDOW, ClusterMisuse, Clusters, MAX_CLUSTER, rank_in};
 pub use code::{
     BulkOp, Code, CollectiveKind, MbarrierKind, ScheduleDependence, TensorOp, WarpGroupOp,
     bulk_copy, mbarrier_kind, tensor_copy,

@@ -83,7 +83,7 @@ pub struct TensorPlan {
     offsets: SmallVec<[u16; 3]>,
     rows: Option<[i32; 5]>,
     /// The place in shared memory.
-    shared: u64,
+    pub shared: u64,
 }
 
 impl TensorPlan {

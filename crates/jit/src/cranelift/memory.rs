@@ -5,11 +5,12 @@
 
 use super::values::{CHECKED, Place, lanes_type, parts};
 use super::{Lowering, Val, Vals, index_of};
-use crate::counters::COUNTED;
+use crate::counters::{COUNTED, REFUSED};
 use crate::frame::{Frame, RegionCache};
 use ::ir::mods::Space;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use vector::translate::is_own_memory;
 use vector::{Access, Extend, Home, Shape, Type, Value};
 
 /// The memory that an access is to.
@@ -133,8 +134,10 @@ impl Lowering<'_> {
     /// Has the interpreter execute an access. In screened launches code has logged it.
     pub(super) fn interpret_access(&mut self, access: &Access, args: &[Value], lanes: Val) {
         self.store_operands(access, args);
-        let noted = self.code.screened.is_some();
-        self.call_step(access.step.step, if noted { COUNTED } else { 0 }, lanes);
+        let noted = if self.code.screened.is_some() { COUNTED } else { 0 };
+        let kind = &self.code.steps[access.step.step as usize].kind;
+        let refused = if is_own_memory(self.code, kind) { REFUSED } else { 0 };
+        self.call_step(access.step.step, noted | refused, lanes);
     }
 
     /// Stores what the interpreter reads to execute an access.

@@ -4,7 +4,7 @@ use super::Code;
 use super::judge::{Log, judge_log};
 use super::warp_contexts::CtaContexts;
 use crate::access_groups::GroupList;
-use crate::counters::{COUNTED, WorkerCounters};
+use crate::counters::{COUNTED, REFUSED, WorkerCounters};
 use crate::frame::{BLOCK_COUNTERS, Frame, RegionCache, TURN_ENDS};
 use crate::layout::Layouts;
 use crate::warp_context::WarpContext;
@@ -19,6 +19,8 @@ pub(super) struct Host<'h, 't, 'm> {
     pub(super) visit: &'h mut Visit<'t, 'm>,
     pub(super) code: &'h Code,
     pub(super) contexts: &'h mut CtaContexts,
+    /// Those of the other resident CTAs, by slot.
+    pub(super) others: &'h mut [Option<CtaContexts>],
     pub(super) regions: *mut [RegionCache],
     pub(super) layouts: *mut Layouts,
     pub(super) worker_counters: Option<*mut WorkerCounters>,
@@ -159,8 +161,12 @@ pub(super) fn call<T>(
 
 /// Implements [`Frame::step`].
 pub(super) extern "C" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
-    let (counted, step) = (step & COUNTED != 0, step & !COUNTED);
+    let (counted, refused) = (step & COUNTED != 0, step & REFUSED != 0);
+    let step = step & !(COUNTED | REFUSED);
     let stay = call(frame, |host, frame| {
+        if refused {
+            return Err(Declined::Running("an access to shared memory is not allowed"));
+        }
         host.hold(frame);
         if on == u32::MAX && host.visit.product(step as usize) {
             return Ok(Some(()));
@@ -197,12 +203,22 @@ fn asynchronous(
             host.visit.end_warp(warp);
         }
     }
+    host.visit.set_live(host.contexts.barriers.live);
     frame.parked = u32::from(host.visit.step(block, step, on)?);
-    while let Some(warp) = host.visit.take_released() {
-        let context = &mut host.contexts.warps[warp];
+    take_released(host);
+    Ok(())
+}
+
+/// Lets the warps of the cluster go on that the interpreter has released.
+fn take_released(host: &mut Host<'_, '_, '_>) {
+    while let Some((slot, warp)) = host.visit.take_released() {
+        let contexts = match host.others.get_mut(slot) {
+            Some(Some(contexts)) if slot != host.visit.slot() => contexts,
+            _ => &mut *host.contexts,
+        };
+        let context = &mut contexts.warps[warp];
         (context.waits, context.start) = (0, host.code.starts.again);
     }
-    Ok(())
 }
 
 /// Records the region of global memory that a step has accessed.
@@ -240,6 +256,11 @@ fn after_exit(
     lanes: u32,
 ) {
     host.contexts.end_lanes(warp, lanes_not_live, lanes);
+    if host.visit.code().has_cluster_barriers {
+        host.visit.set_live(host.contexts.barriers.live);
+        host.visit.end_in_cluster(warp, lanes);
+        take_released(host);
+    }
     // Other warps may have waited only for these threads.
     for id in 0..BARRIERS {
         if host.contexts.complete(host.code, id) {

@@ -147,6 +147,7 @@ impl<'c> CompiledWorker<'c> {
             visit,
             code,
             contexts,
+            others: &mut self.resident,
             regions,
             layouts,
             worker_counters,

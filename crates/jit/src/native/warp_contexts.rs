@@ -80,7 +80,9 @@ impl CtaContexts {
                 *value = visit.sreg(step as usize, 0).unwrap_or(0);
             }
         }
-        self.barriers = BarrierState { live: visit.live(), ..BarrierState::default() };
+        // The host sees to all exits where the barrier of the cluster may wait for them.
+        let waiting = u32::from(visit.code().has_cluster_barriers);
+        self.barriers = BarrierState { live: visit.live(), waiting, ..BarrierState::default() };
     }
 
     /// Ends lanes of a warp; `lanes_not_live` are those that were never launched and those that

@@ -43,6 +43,11 @@ impl Selector<'_> {
         vector::translate::counts_access(&self.code.steps[step as usize].kind)
     }
 
+    /// Returns whether an access is not allowed if code does not let it through.
+    pub(super) fn is_own_memory(&self, step: u32) -> bool {
+        vector::translate::is_own_memory(self.code, &self.code.steps[step as usize].kind)
+    }
+
     /// Adds a point where a warp stands between turns; returns its number, and the registers of the
     /// values that the interpreter may ask for.
     pub(super) fn point(&mut self, standing: &Standing, values: &[Value]) -> (u32, Vec<VReg>) {

@@ -256,6 +256,17 @@ pub(crate) fn compare(
     rng: &mut Rng,
     count: &mut Count,
 ) -> Result<(), String> {
+    let grid = 1 + rng.below(4) as u32;
+    compare_grid(text, (grid, threads), rng, count)
+}
+
+/// The same with a number of blocks.
+pub(crate) fn compare_grid(
+    text: &str,
+    (grid, threads): (u32, usize),
+    rng: &mut Rng,
+    count: &mut Count,
+) -> Result<(), String> {
     let (tree, _) = ptx::parse(isa::FileId::default(), text);
     let (module, found) = ptx::lower(&tree, ptx::Select::All);
     let module = module.unwrap_or_else(|| panic!("{text}\n{found:#?}"));
@@ -263,7 +274,7 @@ pub(crate) fn compare(
     let entry = Entry::find("ipdom").expect("it is in the catalogue");
     let mut launch: Launch<1> = Launch::new(FuncId(0), catalogued(entry));
     launch.variables = load_variables(&program, &mut launch.memory).expect("room");
-    (launch.grid, launch.block) = ([1 + rng.below(4) as u32, 1, 1], [threads as u32, 1, 1]);
+    (launch.grid, launch.block) = ([grid, 1, 1], [threads as u32, 1, 1]);
     launch.limit = 100_000;
     launch.params = 0u64.to_le_bytes().to_vec();
     let words = [4 * 256 * 13, 8192 / 4];

@@ -11,6 +11,7 @@ mod atomics;
 mod baseline;
 mod checks;
 mod clock;
+mod clusters;
 mod commits;
 mod control;
 mod copies;

@@ -10,7 +10,7 @@ use ir::Ty;
 use ir::mods::{AtomOp, Space};
 
 /// Returns whether an atomic operation has a form.
-fn has_form(code: &Code, atomic: &code::Atomic) -> bool {
+fn has_form(code: &Code, detailed: bool, atomic: &code::Atomic) -> bool {
     let memory = &atomic.memory;
     let (word, float) = (memory.word, matches!(atomic.ty, Ty::F32 | Ty::F64));
     let integer = matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::B32 | Ty::U64 | Ty::S64 | Ty::B64);
@@ -31,7 +31,7 @@ fn has_form(code: &Code, atomic: &code::Atomic) -> bool {
         && memory.src.len() == operands
         && memory.src.iter().all(whole)
         && memory.space != Space::Local
-        && has_address(code, memory)
+        && has_address(code, detailed, memory)
 }
 
 impl Translator<'_> {
@@ -41,7 +41,7 @@ impl Translator<'_> {
         kind: &Kind,
         on: On,
     ) -> Result<(), Untranslated> {
-        if !has_form(self.code, atomic) {
+        if !has_form(self.code, self.detailed, atomic) {
             return self.interpret(kind, on);
         }
         let memory = &atomic.memory;

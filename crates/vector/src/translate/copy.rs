@@ -26,7 +26,7 @@ impl Translator<'_> {
         kind: &Kind,
         on: On,
     ) -> Result<(), Untranslated> {
-        if !has_address(self.code, &copy.from) {
+        if !has_address(self.code, self.detailed, &copy.from) {
             return self.interpret(kind, on);
         }
         let Some(bytes) = copy.bytes else {
@@ -75,7 +75,7 @@ impl Translator<'_> {
             step.operands.remove(at);
             operands.remove(at);
         }
-        let (from, to) = (self.row64(copy.from.addr), self.row32(copy.to.addr));
+        let (from, to) = (self.row64(copy.from.addr), self.shared_row(&copy.to));
         let source = (Shape::Any, copy.from.offset, row);
         let op = Op::Copy(Box::new(Copy::new(step, copy.size as u8, source, copy.to.offset)));
         let args: Vec<Value> = [lanes, read, from, to].into_iter().chain(operands).collect();

@@ -4,8 +4,9 @@ use super::live::homes_of;
 use super::step::On;
 use super::{Translator, Untranslated, Var};
 use crate::function::{Type, Value};
-use crate::op::{Access, Extend, Home, Op, Shape};
+use crate::op::{Access, Extend, Home, LaneOp, Op, Shape, Sreg};
 use fast::code::{Code, Dst, Kind, Memory, Src};
+use fast::ops::{Native, Op32, Op64};
 use ir::mods::Space;
 
 /// Returns whether a space is a window that 32-bit offsets address.
@@ -18,15 +19,31 @@ pub(super) fn is_window(space: Space) -> bool {
 const MAX_LOCAL: usize = 1 << 20;
 
 /// Returns whether code accesses memory at such addresses.
-pub(super) fn has_address(code: &Code, memory: &Memory) -> bool {
+pub(super) fn has_address(code: &Code, detailed: bool, memory: &Memory) -> bool {
     match memory.space {
         Space::Local => code.local_bytes < MAX_LOCAL,
+        // In clusters of several CTAs, others may have the memory that is accessed.
+        Space::Shared => code.rank_step.is_none() || !memory.reaches_cluster,
         space if is_window(space) => true,
+        // They are told apart by CTA there.
+        Space::Generic if code.rank_step.is_some() && detailed => false,
         _ => match memory.addr {
             Src::Narrow(_) | Src::Pred(_) | Src::Pair(..) => false,
             Src::Line(_, stride, mask) => stride == 0 || mask == u64::MAX,
             _ => true,
         },
+    }
+}
+
+/// Returns whether a load or store is of the CTA's own shared memory in a cluster of several CTAs:
+/// one that code does not let through is not allowed.
+#[must_use]
+pub fn is_own_memory(code: &Code, kind: &Kind) -> bool {
+    match kind {
+        Kind::Load(memory) | Kind::Store(memory) => {
+            code.rank_step.is_some() && memory.space == Space::Shared && !memory.reaches_cluster
+        }
+        _ => false,
     }
 }
 
@@ -85,7 +102,15 @@ impl Translator<'_> {
         shape: Shape,
     ) -> (Access, Vec<Value>) {
         let (mut step, mut operands) = self.interpreted(kind);
-        let row = address_row(memory);
+        let mut row = address_row(memory);
+        if is_own_memory(self.code, kind) {
+            // The interpreter does not execute it.
+            step.operands.clear();
+            operands.clear();
+            row = None;
+        } else if self.has_base(memory) {
+            row = None;
+        }
         if let Some(at) = step.operands.iter().position(|&home| Some(home) == row) {
             step.operands.remove(at);
             operands.remove(at);
@@ -105,11 +130,45 @@ impl Translator<'_> {
     }
 
     pub(super) fn address(&mut self, memory: &Memory, shape: Shape) -> Value {
+        let has_base = self.has_base(memory);
         match shape {
+            Shape::One | Shape::Adjacent if has_base => {
+                let address = self.scalar(memory.addr);
+                let base = self.shared_base();
+                self.native(Op64::Sub, address, base)
+            }
             Shape::One | Shape::Adjacent => self.scalar(memory.addr),
+            Shape::Any if has_base => self.shared_row(memory),
             Shape::Any if is_window(memory.space) => self.row32(memory.addr),
             _ => self.row64(memory.addr),
         }
+    }
+
+    /// Returns whether addresses in memory are not offsets in that of the CTA: shared ones in
+    /// clusters of several CTAs.
+    fn has_base(&self, memory: &Memory) -> bool {
+        memory.space == Space::Shared && self.code.rank_step.is_some()
+    }
+
+    /// Returns the first address of the CTA's shared memory.
+    fn shared_base(&mut self) -> Value {
+        let step = self.code.rank_step.unwrap_or(0) as u32;
+        let sreg = Sreg { reg: ir::Sreg::ClusterCtaRank, step };
+        let rank = self.one(Op::Sreg(sreg), &[], Type::Scalar);
+        let by = self.constant(vm::CTA_WINDOW.trailing_zeros().into(), Type::Scalar);
+        let zero = self.constant(0, Type::Scalar);
+        self.one(Op::Scalar(Native::Narrow(Op32::Shl)), &[rank, by, zero], Type::Scalar)
+    }
+
+    /// Returns the row of offsets in the CTA's shared memory of an access.
+    pub(super) fn shared_row(&mut self, memory: &Memory) -> Value {
+        let row = self.row32(memory.addr);
+        if !self.has_base(memory) {
+            return row;
+        }
+        let base = self.shared_base();
+        let base = self.one(Op::Splat, &[base], Type::Row32);
+        self.lanes(LaneOp::Sub, &[row, base], Type::Row32)
     }
 
     pub(super) fn load(
@@ -122,7 +181,9 @@ impl Translator<'_> {
         if shape == Shape::Adjacent && !loads_adjacent(memory) {
             shape = Shape::Any;
         }
-        if !has_address(self.code, memory) || shape == Shape::Any && !loads_any(memory) {
+        if !has_address(self.code, self.detailed, memory)
+            || shape == Shape::Any && !loads_any(memory)
+        {
             return self.interpret(kind, on);
         }
         let address = self.address(memory, shape);
@@ -166,7 +227,7 @@ impl Translator<'_> {
             // The last lane's value remains, as it does with a scatter.
             shape = Shape::Any;
         }
-        if !has_address(self.code, memory) || memory.space == Space::Param {
+        if !has_address(self.code, self.detailed, memory) || memory.space == Space::Param {
             return self.interpret(kind, on);
         }
         let address = self.address(memory, shape);

@@ -29,6 +29,7 @@ use context::{Contexts, Ctx};
 use fast::Order;
 use fast::code::{Code, Kind};
 use loops::Loops;
+pub use memory::is_own_memory;
 use rustc_hash::FxHashMap;
 use ssa::Ssa;
 pub use step::is_by_warp;

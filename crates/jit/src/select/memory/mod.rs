@@ -15,7 +15,7 @@ pub(super) use atomics::{PlaceWord, Places};
 use super::level::Codes;
 use super::turns::place_of;
 use super::{Mask, Selector, index_of};
-use crate::counters::COUNTED;
+use crate::counters::{COUNTED, REFUSED};
 use crate::frame::{Frame, RegionCache};
 use crate::vcode::{Local, Mem, Part, Pseudo, Source, StubArgument, VReg, View};
 use iced_x86::Code as Op;
@@ -42,6 +42,8 @@ pub(super) struct Fallback {
     pub(super) noted: bool,
     /// Whether code has counted the access.
     counted: bool,
+    /// Whether the access is not allowed if code does not let it through.
+    refused: bool,
     stub: crate::asm::Label,
     pub(super) lanes: Mask,
     pub(super) operands: Vec<(Home, SmallVec<[VReg; 4]>)>,
@@ -75,6 +77,7 @@ impl Selector<'_> {
             step: access.step.step,
             noted: self.detailed || self.code.screened.is_some(),
             counted: self.counts_access(access.step.step),
+            refused: self.is_own_memory(access.step.step),
             stub: self.outside.step,
             operands,
             lanes: self.mask(args[0]),
@@ -353,7 +356,8 @@ pub(super) fn call_step_by(
         p.op(Op::Dec_rm64, (Mem::frame(Frame::MEMORY),));
     }
     (fallback.codes.bits_to)(p, &fallback.lanes, a, b);
-    let step = fallback.step | if fallback.noted { COUNTED } else { 0 };
+    let refused = if fallback.refused { REFUSED } else { 0 };
+    let step = fallback.step | if fallback.noted { COUNTED } else { 0 } | refused;
     let arguments = [StubArgument::Imm(step), StubArgument::Reg(a)];
     p.call(fallback.stub, &arguments, results);
 }
