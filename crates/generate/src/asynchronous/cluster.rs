@@ -17,7 +17,7 @@ fn map(writer: &mut Writer, register: &str, variable: &str, distance: usize) {
 }
 
 /// The block `distance` before another in its cluster.
-fn before(writer: &Writer, block: usize, distance: usize) -> usize {
+pub(super) fn before(writer: &Writer, block: usize, distance: usize) -> usize {
     let (first, rank) = (block / writer.cluster * writer.cluster, block % writer.cluster);
     first + (rank + writer.cluster - distance % writer.cluster) % writer.cluster
 }
@@ -315,6 +315,149 @@ pub(super) fn accesses(writer: &mut Writer) {
             sent(writer_of, thread, seed).wrapping_mul(33) ^ sum
         })
         .collect();
+    writer.give("%acc", |block, thread| values[block * threads + thread]);
+    writer.whole_cluster();
+}
+
+/// How threads choose blocks of their cluster: thread `t` of rank `r` has that of rank `r + t *
+/// step + first`.
+#[derive(Clone, Copy)]
+struct Choice {
+    step: usize,
+    first: usize,
+}
+
+impl Choice {
+    fn new(writer: &mut Writer) -> Self {
+        Self { step: writer.rng.below(writer.cluster), first: writer.rng.below(writer.cluster) }
+    }
+
+    /// Sets a register to the place of an address, in `%r21`, in the block that each thread has.
+    fn map(self, writer: &mut Writer, register: &str) {
+        let (Self { step, first }, size) = (self, writer.cluster);
+        emit!(
+            writer,
+            "mad.lo.u32 %r20, %thread, {step}, %rank;
+            add.u32 %r20, %r20, {first};
+            rem.u32 %r20, %r20, {size};
+            mapa.shared::cluster.u32 {register}, %r21, %r20;"
+        );
+    }
+
+    /// The rank that a thread of a block has.
+    fn of(self, writer: &Writer, block: usize, thread: usize) -> usize {
+        (block + thread * self.step + self.first) % writer.cluster
+    }
+
+    /// The block whose thread of a number has another block.
+    fn source(self, writer: &Writer, block: usize, thread: usize) -> usize {
+        before(writer, block, thread * self.step + self.first)
+    }
+}
+
+/// Threads arrive at barriers of other blocks, one warp at several of them, and tell of their place
+/// in the cluster.
+pub(super) fn arrivals(writer: &mut Writer) {
+    let n = writer.number();
+    let (bar, count) = (format!("met{n}"), 1 + writer.rng.below(3));
+    writer.barriers(&[(&bar, 1, writer.threads * count)]);
+    emit!(writer, "mov.u32 %acc, 1;");
+    let mut chosen = Vec::new();
+    for round in 0..1 + writer.rng.below(3) {
+        writer.whole_cluster();
+        let choice = Choice::new(writer);
+        emit!(writer, "mov.u32 %r21, {bar};");
+        choice.map(writer, "%r5");
+        emit!(
+            writer,
+            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5], {count};
+            getctarank.shared::cluster.u32 %r6, %r5;
+            mad.lo.u32 %acc, %acc, 33, %r6;
+            cvt.u64.u32 %w0, %r5;
+            cvta.shared::cluster.u64 %w0, %w0;
+            isspacep.shared::cta %p1, %w0;
+            isspacep.shared::cluster %p2, %w0;
+            selp.u32 %r6, 2, 0, %p1;
+            @%p2 add.u32 %r6, %r6, 1;
+            mad.lo.u32 %acc, %acc, 33, %r6;"
+        );
+        writer.wait_in_cluster(&bar, ["0", "1"][round % 2]);
+        chosen.push(choice);
+    }
+    let (size, grid) = (writer.cluster, writer.grid);
+    let registers = [
+        "cluster_ctaid.x",
+        "cluster_nctaid.x",
+        "cluster_ctarank",
+        "cluster_nctarank",
+        "clusterid.x",
+        "nclusterid.x",
+    ];
+    for register in registers {
+        emit!(writer, "mov.u32 %r6, %{register};\nmad.lo.u32 %acc, %acc, 33, %r6;");
+    }
+    let value = |block: usize, thread: usize| {
+        let ranks = chosen.iter().flat_map(|choice| {
+            let rank = choice.of(writer, block, thread);
+            [rank, if rank == block % size { 3 } else { 1 }]
+        });
+        let place = [block % size, size, block % size, size, block / size, grid / size];
+        ranks.chain(place).fold(1u32, |acc, of| acc.wrapping_mul(33).wrapping_add(of as u32))
+    };
+    let threads = writer.threads;
+    let values: Vec<u32> = (0..grid * threads).map(|i| value(i / threads, i % threads)).collect();
+    writer.give("%acc", |block, thread| values[block * threads + thread]);
+    writer.whole_cluster();
+}
+
+/// Threads of one warp access the memory of several blocks, and their own.
+pub(super) fn lanes(writer: &mut Writer) {
+    let n = writer.number();
+    let (data, seed) = (format!("scattered{n}"), writer.rng.bits() as u32 | 1);
+    let threads = writer.threads;
+    writer.shared(&data, 8 * threads, 16);
+    let [stored, changed] = [0, 1].map(|_| Choice::new(writer));
+    let (generic, vector) = (writer.rng.one_in(3), writer.rng.one_in(2));
+    send_word(writer, seed);
+    emit!(writer, "mov.u32 %r21, {data};\nmad.lo.u32 %r21, %thread, 8, %r21;");
+    writer.whole_cluster();
+    stored.map(writer, "%r5");
+    let (at, space) = if generic { ("%w0", "") } else { ("%r5", ".shared::cluster") };
+    if generic {
+        emit!(writer, "cvt.u64.u32 %w0, %r5;\ncvta.shared::cluster.u64 %w0, %w0;");
+    }
+    match vector {
+        true => emit!(writer, "st{space}.v2.u32 [{at}], {{%r8, %thread}};"),
+        false => {
+            emit!(writer, "st{space}.u32 [{at}], %r8;\nst{space}.u32 [{at}+4], %thread;");
+        }
+    }
+    writer.whole_cluster();
+    emit!(writer, "ld.shared.v2.u32 {{%acc, %r6}}, [%r21];\nmad.lo.u32 %acc, %acc, 33, %r6;");
+    writer.whole_cluster();
+    changed.map(writer, "%r5");
+    emit!(
+        writer,
+        "atom.relaxed.cluster.shared::cluster.add.u32 %r6, [%r5], %r8;
+        mad.lo.u32 %acc, %acc, 33, %r6;
+        ld.shared::cluster.u32 %r6, [%r5+4];
+        mad.lo.u32 %acc, %acc, 33, %r6;"
+    );
+    writer.whole_cluster();
+    emit!(writer, "ld.shared::cta.u32 %r6, [%r21];\nmad.lo.u32 %acc, %acc, 33, %r6;");
+    let word =
+        |block: usize, thread: usize| sent(stored.source(writer, block, thread), thread, seed);
+    let value = |block: usize, thread: usize| {
+        let first = block / writer.cluster * writer.cluster;
+        let other = first + changed.of(writer, block, thread);
+        let by = sent(changed.source(writer, block, thread), thread, seed);
+        let after = word(block, thread).wrapping_add(by);
+        let found = [thread as u32, word(other, thread), thread as u32, after];
+        let mix = |acc: u32, of: u32| acc.wrapping_mul(33).wrapping_add(of);
+        found.into_iter().fold(word(block, thread), mix)
+    };
+    let values: Vec<u32> =
+        (0..writer.grid * threads).map(|i| value(i / threads, i % threads)).collect();
     writer.give("%acc", |block, thread| values[block * threads + thread]);
     writer.whole_cluster();
 }

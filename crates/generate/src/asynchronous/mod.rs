@@ -82,6 +82,9 @@ const OF_CLUSTERS: &[Part] = &[
     ("cluster_sends", cluster::sends, 3),
     ("multicast", cluster::multicast, 3),
     ("cluster_accesses", cluster::accesses, 2),
+    ("cluster_arrivals", cluster::arrivals, 2),
+    ("cluster_lanes", cluster::lanes, 3),
+    ("tensor_multicast", tensor::multicast, 3),
 ];
 
 /// Bytes of shared memory behind which there may be no room for another part.

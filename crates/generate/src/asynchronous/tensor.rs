@@ -2,6 +2,7 @@
 //! the PTX ISA ("Tensors") and its figures of swizzles.
 
 use super::bulk::{Element, combine, element, fill, give_words};
+use super::cluster::before;
 use super::writer::{Place, Writer, emit};
 
 /// Numbers of units of 16 bytes in lines of 128 bytes, by the figures of the swizzle modes, and the
@@ -327,6 +328,17 @@ fn add_map(writer: &mut Writer, map: &[u8], place: Place) -> usize {
 
 /// Tensor copies to shared memory, whose bytes all threads read.
 pub(super) fn load(writer: &mut Writer) {
+    load_to(writer, None);
+}
+
+/// The same into the memory of a block of the cluster.
+pub(super) fn multicast(writer: &mut Writer) {
+    let distance = writer.rng.below(writer.cluster);
+    load_to(writer, Some(distance));
+}
+
+/// A load into the memory of the block itself, or of the one so many on in the cluster.
+fn load_to(writer: &mut Writer, distance: Option<usize>) {
     let n = writer.number();
     let t = Tensor::new(writer, true, None);
     let (bar, data) = (format!("boxed{n}"), format!("box{n}"));
@@ -344,9 +356,22 @@ pub(super) fn load(writer: &mut Writer) {
         "mov.u32 %r3, {bar};
         mov.u32 %r4, {data};
         add.u64 %w0, %maps, {map};
-        setp.ne.u32 %p1, %thread, {thread};
-        @%p1 bra {behind};"
+        setp.ne.u32 %p1, %thread, {thread};"
     );
+    let arm = format!("mbarrier.arrive.expect_tx.shared.b64 _, [%r3], {bytes};");
+    if let Some(distance) = distance {
+        let size = writer.cluster;
+        emit!(
+            writer,
+            "@!%p1 {arm}
+            add.u32 %r5, %rank, {distance};
+            rem.u32 %r5, %r5, {size};
+            shl.b32 %r5, 1, %r5;
+            cvt.u16.u32 %h0, %r5;"
+        );
+        writer.whole_cluster();
+    }
+    emit!(writer, "@%p1 bra {behind};");
     if writer.rng.one_in(3) {
         emit!(writer, "prefetch.tensormap [%w0];");
     }
@@ -359,22 +384,29 @@ pub(super) fn load(writer: &mut Writer) {
             (".im2col", format!(", {{{}}}", list.join(", ")))
         }
     };
-    let space = ["shared::cluster", "shared::cta"][writer.rng.below(2)];
+    let (space, arm, how, mask) = match distance {
+        Some(_) => ("shared::cluster", "", ".multicast::cluster", ", %h0"),
+        None => (["shared::cluster", "shared::cta"][writer.rng.below(2)], arm.as_str(), "", ""),
+    };
     emit!(
         writer,
-        "mbarrier.arrive.expect_tx.shared.b64 _, [%r3], {bytes};
-        cp.async.bulk.tensor.{}d.{space}.global{mode}.mbarrier::complete_tx::bytes [%r4], \
-         {operand}, [%r3]{offsets};
+        "{arm}
+        cp.async.bulk.tensor.{}d.{space}.global{mode}.mbarrier::complete_tx::bytes{how} [%r4], \
+         {operand}, [%r3]{offsets}{mask};
         {behind}:",
         t.rank()
     );
     writer.noise(|_| true);
-    writer.wait("%r3", "0");
+    match distance {
+        Some(_) => writer.wait_in_cluster("%r3", "0"),
+        None => writer.wait("%r3", "0"),
+    }
     let size = t.element.bytes;
     let found: Vec<Vec<u8>> = (0..writer.grid)
         .map(|block| {
             let mut out = vec![0; bytes.next_multiple_of(16)];
-            for (shared, global) in t.elements(&t.at(block, varies)) {
+            let from_block = distance.map_or(block, |by| before(writer, block, by));
+            for (shared, global) in t.elements(&t.at(from_block, varies)) {
                 let element = match global {
                     Some(at) => &content[from + at..from + at + size],
                     None => &t.fill.to_le_bytes()[..size],
@@ -385,6 +417,9 @@ pub(super) fn load(writer: &mut Writer) {
         })
         .collect();
     give_words(writer, &data, &found);
+    if distance.is_some() {
+        writer.whole_cluster();
+    }
 }
 
 /// Tensor copies and reductions to global memory, to tensors of each block.
