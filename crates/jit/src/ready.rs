@@ -39,7 +39,7 @@ impl Deferred {
         observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
         let left = self.left.load(Relaxed);
-        if left == 0 || self.compiled.made().is_some() {
+        if left == 0 || self.compiled.outcome().is_some() {
             return self.compiled.run(state, observer);
         }
         let Self { compiled, level, detailed, .. } = self;
@@ -110,7 +110,7 @@ impl Ready {
         match self {
             Self::Compiled(compiled) => Some(Ok(compiled.coverage())),
             Self::Decoded(decoded) => decoded.refused.as_ref().map(Err),
-            Self::Deferred(deferred) => deferred.compiled.made(),
+            Self::Deferred(deferred) => deferred.compiled.outcome(),
         }
     }
 

@@ -36,7 +36,7 @@ impl Compiled {
 
     /// Never called.
     #[must_use]
-    pub fn made(&self) -> Option<Result<Coverage, &Refused>> {
+    pub fn outcome(&self) -> Option<Result<Coverage, &Refused>> {
         match *self {}
     }
 

@@ -165,7 +165,7 @@ impl Compiled {
 
     /// Returns whether the kernel is compiled, or why it cannot be; `None` if it is not yet.
     #[must_use]
-    pub fn made(&self) -> Option<Result<Coverage, &Refused>> {
+    pub fn outcome(&self) -> Option<Result<Coverage, &Refused>> {
         let code = self.code.get()?;
         Some(code.as_ref().map(|code| code.coverage))
     }
