@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::words::{self, Cells, Exclusive, Shared};
-use super::zeroed::Words;
+use super::zeroed::{Retired, Words};
 use super::{OutOfHostMemory, Violation};
 
 /// The size of a scalar access.
@@ -87,10 +87,15 @@ impl Block {
         Ok(Self { words: Words::zeroed(words)?, len })
     }
 
-    /// Ends the use of a block most of which was written: its pages are kept for the next block of
-    /// this length.
-    pub(super) fn retire(self) {
-        self.words.retire();
+    /// Returns a block of `len` zero bytes, on retired storage if there is any of this length.
+    pub(super) fn zeroed_from(retired: &mut Retired, len: u64) -> Result<Self, OutOfHostMemory> {
+        let words = usize::try_from(len.div_ceil(8)).map_err(|_| OutOfHostMemory { bytes: len })?;
+        Ok(Self { words: retired.words(words)?, len })
+    }
+
+    /// Ends the use of a block most of which was written.
+    pub(super) fn retire(self, retired: &mut Retired) {
+        retired.keep(self.words);
     }
 
     /// Returns a block with these bytes.

@@ -8,6 +8,7 @@ use super::hints::Hints;
 use super::journal::Stock;
 use super::region::{HostCells, Storage};
 use super::snapshot::Tracked;
+use super::zeroed::Retired;
 use super::{
     Addr, CONST_HEAP, GLOBAL_HEAP, HostRange, MapError, OutOfHostMemory, Permission, Region,
     RegionId, Space,
@@ -125,6 +126,8 @@ pub struct MemoryMap {
     pub(super) counters: Counters,
     /// Chunks for pages that launches journal.
     pub(super) stock: Stock,
+    /// Storage for allocations of the lengths of freed ones.
+    retired: Retired,
     limit: u64,
 }
 
@@ -174,7 +177,8 @@ impl MemoryMap {
             least_red_zone: RED_ZONE,
         };
         let (regions, hints, wide) = (Vec::new(), Hints::default(), Mutex::new(()));
-        Self { regions, hints, wide, counters, stock: Stock::default(), limit }
+        let (stock, retired) = Default::default();
+        Self { regions, hints, wide, counters, stock, retired, limit }
     }
 
     /// The most bytes the map may own.
@@ -304,7 +308,7 @@ impl MemoryMap {
         self.counters.quarantined += 1;
         let freed = Storage::Freed(self.counters.frees);
         if let Storage::Owned(tracked) = std::mem::replace(&mut region.storage, freed) {
-            tracked.retire();
+            tracked.retire(&mut self.retired);
         }
         region.reach = 0;
         if self.counters.quarantined > 2 * QUARANTINE {
@@ -416,7 +420,7 @@ impl MemoryMap {
         let Some(total) = total else {
             return Err(MapError::Limit { name: Arc::clone(name), len, mapped, limit: self.limit });
         };
-        let storage = Tracked::zeroed(len)
+        let storage = Tracked::zeroed_from(&mut self.retired, len)
             .map_err(|error| MapError::Host { name: Arc::clone(name), error })?;
         self.counters.mapped = total;
         Ok(Storage::Owned(storage))
@@ -503,7 +507,8 @@ impl MemoryMap {
         let mut counters = self.counters;
         counters.mapped = owned_bytes(&regions);
         let (hints, wide, stock) = (Hints::default(), Mutex::new(()), Stock::default());
-        Ok(Self { regions, hints, wide, counters, stock, limit: self.limit })
+        let (retired, limit) = (Retired::default(), self.limit);
+        Ok(Self { regions, hints, wide, counters, stock, retired, limit })
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::zeroed::Retired;
 use super::{Block, OutOfHostMemory};
 
 /// Bytes of a page: the granularity at which snapshots share memory.
@@ -104,7 +105,16 @@ pub(super) struct Tracked {
 impl Tracked {
     /// `len` zero bytes.
     pub(super) fn zeroed(len: u64) -> Result<Self, OutOfHostMemory> {
-        let block = Block::zeroed(len)?;
+        Self::of(Block::zeroed(len)?)
+    }
+
+    /// As [`Self::zeroed`], on retired storage if there is any of this length.
+    pub(super) fn zeroed_from(retired: &mut Retired, len: u64) -> Result<Self, OutOfHostMemory> {
+        Self::of(Block::zeroed_from(retired, len)?)
+    }
+
+    /// A block of zeros.
+    fn of(block: Block) -> Result<Self, OutOfHostMemory> {
         let count = block.words().len().div_ceil(PAGE_WORDS);
         let mut dirty = Vec::new();
         dirty.try_reserve_exact(count).map_err(|_| OutOfHostMemory { bytes: count as u64 })?;
@@ -120,10 +130,10 @@ impl Tracked {
 
     /// Ends the use of the bytes. Storage that was written for the most part is kept for the next
     /// of the same length.
-    pub(super) fn retire(self) {
+    pub(super) fn retire(self, retired: &mut Retired) {
         let written = self.dirty.iter().filter(|page| page.load(Relaxed) != 0).count();
         if 2 * (written + self.base.stored()) >= self.dirty.len() {
-            self.block.retire();
+            self.block.retire(retired);
         }
     }
 

@@ -14,7 +14,6 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::{MmapMut, MmapOptions};
 
@@ -24,13 +23,8 @@ const LARGE: usize = 2 << 20;
 const LONG: usize = 2 * LARGE;
 const LONGEST: usize = 1 << 30;
 
-/// Most bytes of [`RETIRED`] storage.
+/// Most bytes of [`Retired`] storage.
 const MOST_RETIRED: usize = 1 << 30;
-
-/// Long storage that is no longer used, the latest last, with the number of its words: filling its
-/// pages with zeros takes a fraction of the time in which a host, above all a virtual machine,
-/// provides new ones.
-static RETIRED: Mutex<Vec<(usize, MmapMut)>> = Mutex::new(Vec::new());
 
 /// The host has no memory left for a guest allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +55,7 @@ enum Owner {
     /// A `Box<[AtomicU64]>` as a raw pointer: a box would have to be the only way to its words.
     Allocator,
     Pages(MmapMut),
-    /// The words are [retired](Words::retire).
+    /// The pages are [retired](Retired).
     Nobody,
 }
 
@@ -137,19 +131,11 @@ impl Words {
         if cfg!(miri) || bytes < LONG || bytes > isize::MAX as usize - LARGE {
             return Ok(Self::of(allocated(count)?));
         }
-        if let Some(again) = Self::recycled(count) {
-            return Ok(again);
-        }
         let error = OutOfHostMemory { bytes: bytes as u64 };
         // Memory that is never written is not reserved either: clients may have more device memory
         // than the host has memory.
         let mut options = MmapOptions::new();
-        options.len(bytes + LARGE).no_reserve_swap();
-        let pages = options.map_anon().or_else(|_| {
-            retired().clear();
-            options.map_anon()
-        });
-        let pages = pages.map_err(|_| error)?;
+        let pages = options.len(bytes + LARGE).no_reserve_swap().map_anon().map_err(|_| error)?;
         #[cfg(target_os = "linux")]
         if bytes <= LONGEST {
             let first = first_large(&pages);
@@ -169,36 +155,42 @@ impl Words {
         let start = NonNull::from(&mut pages[first..]).cast();
         Self { start, count, owner: Owner::Pages(pages) }
     }
-
-    /// Words of zero in retired storage, if there is one of this length.
-    fn recycled(count: usize) -> Option<Self> {
-        let mut retired = retired();
-        let index = retired.iter().rposition(|(words, _)| *words == count)?;
-        let (_, mut pages) = retired.remove(index);
-        drop(retired);
-        let first = first_large(&pages);
-        pages[first..first + 8 * count].fill(0);
-        Some(Self::on_pages(count, pages))
-    }
-
-    /// Ends the use of words most of whose pages were written. Long storage is kept for the next of
-    /// this length, in place of what was retired long before.
-    pub(super) fn retire(mut self) {
-        if !matches!(&self.owner, Owner::Pages(pages) if pages.len() <= MOST_RETIRED) {
-            return;
-        }
-        let Owner::Pages(pages) = std::mem::replace(&mut self.owner, Owner::Nobody) else { return };
-        let mut retired = retired();
-        retired.push((self.count, pages));
-        let bytes = |all: &[(usize, MmapMut)]| all.iter().map(|(_, p)| p.len()).sum::<usize>();
-        while bytes(&retired) > MOST_RETIRED {
-            retired.remove(0);
-        }
-    }
 }
 
-fn retired() -> MutexGuard<'static, Vec<(usize, MmapMut)>> {
-    RETIRED.lock().unwrap_or_else(PoisonError::into_inner)
+/// Long storage that is no longer used, the latest last, with the number of its words. To fill its
+/// pages with zeros takes a fraction of the time in which a host, above all a virtual machine,
+/// provides new ones.
+#[derive(Debug, Default)]
+pub(super) struct Retired(Vec<(usize, MmapMut)>);
+
+impl Retired {
+    /// Returns `count` words of zero: in storage that had as many words, if there is any.
+    pub(super) fn words(&mut self, count: usize) -> Result<Words, OutOfHostMemory> {
+        if let Some(index) = self.0.iter().rposition(|(words, _)| *words == count) {
+            let (_, mut pages) = self.0.remove(index);
+            let first = first_large(&pages);
+            pages[first..first + 8 * count].fill(0);
+            return Ok(Words::on_pages(count, pages));
+        }
+        Words::zeroed(count).or_else(|_| {
+            self.0.clear();
+            Words::zeroed(count)
+        })
+    }
+
+    /// Takes words most of whose pages were written, in place of those that were taken long before.
+    /// Short storage is the allocator's.
+    pub(super) fn keep(&mut self, mut words: Words) {
+        if !matches!(&words.owner, Owner::Pages(pages) if pages.len() <= MOST_RETIRED) {
+            return;
+        }
+        let owner = std::mem::replace(&mut words.owner, Owner::Nobody);
+        let Owner::Pages(pages) = owner else { return };
+        self.0.push((words.count, pages));
+        while self.0.iter().map(|(_, pages)| pages.len()).sum::<usize>() > MOST_RETIRED {
+            self.0.remove(0);
+        }
+    }
 }
 
 /// The offset of the first large page in a mapping.
@@ -230,21 +222,22 @@ mod tests {
 
     #[test]
     fn retired_words_are_zero_again() {
-        // Lengths that no other test has.
+        let mut retired = Retired::default();
         let counts = [LONG / 8 + 5, LONG / 8 + 6];
         let mut starts = Vec::new();
         for count in counts {
             let mut words = Words::zeroed(count).unwrap();
             *words[count - 1].get_mut() = 7;
             starts.push(words.start);
-            words.retire();
+            retired.keep(words);
         }
         for (count, start) in counts.into_iter().zip(starts) {
-            let words = Words::zeroed(count).unwrap();
+            let words = retired.words(count).unwrap();
             assert!(words.iter().all(|word| word.load(Relaxed) == 0));
             // Miri has storage of the allocator alone.
             assert!(cfg!(miri) || words.start == start);
         }
+        assert!(retired.0.is_empty());
     }
 
     #[test]
