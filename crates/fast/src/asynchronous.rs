@@ -49,6 +49,33 @@ pub(crate) enum Wait {
     Products(u32),
 }
 
+/// What may end waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The threads of a counted barrier have come.
+    Threads,
+    /// The threads of the cluster have come.
+    Cluster,
+    /// The word of a barrier in shared memory has changed by an operation on it.
+    Phase,
+    /// Products have been issued.
+    Products,
+}
+
+impl Wait {
+    /// Returns whether an event may end the wait. The exact engine looks at no others then: a word
+    /// that plain stores have changed ends a wait at the next operation on a barrier.
+    fn is_for(&self, event: Event) -> bool {
+        event
+            == match self {
+                Self::Threads(_) => Event::Threads,
+                Self::Cluster => Event::Cluster,
+                Self::Phase { .. } => Event::Phase,
+                Self::Products(_) => Event::Products,
+            }
+    }
+}
+
 /// What the warps of a CTA wait for, and what its warp groups have issued.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AsyncState {
@@ -94,9 +121,12 @@ impl Cta {
         }
     }
 
-    /// Returns whether the wait of a warp is over.
-    fn is_over(&self, waiter: &Waiter) -> bool {
+    /// Returns whether the wait of a warp is over after an event.
+    fn is_over(&self, waiter: &Waiter, event: Event) -> bool {
         let of = &self.asynchronous;
+        if !waiter.wait.is_for(event) {
+            return false;
+        }
         match waiter.wait {
             Wait::Threads(id) => of.barriers[id].is_open(),
             Wait::Cluster => of.arrivals.has_completed(waiter.warp, waiter.on),
@@ -193,7 +223,7 @@ impl Machine<'_> {
             warp.put_each(dst, on, |lane| results[lane]);
         }
         if access == AccessKind::Atomic {
-            self.release_warps();
+            self.release_warps(Event::Phase);
         }
         Ok(StepOutcome::Next)
     }
@@ -221,21 +251,23 @@ impl Machine<'_> {
         StepOutcome::Park
     }
 
-    /// Lets the warps of the cluster go on whose wait is over. None of them is the running one.
-    pub(crate) fn release_warps(&mut self) {
+    /// Lets the warps of the cluster go on whose wait is over after an event. None of them is the
+    /// running one.
+    pub(crate) fn release_warps(&mut self, event: Event) {
         for slot in self.cluster_of(self.slot) {
-            self.release_warps_of(slot);
+            self.release_warps_of(slot, event);
         }
     }
 
-    fn release_warps_of(&mut self, slot: usize) {
+    fn release_warps_of(&mut self, slot: usize, event: Event) {
         let cta = &mut self.ctas[slot];
         // Most operations end no wait.
-        if !cta.asynchronous.waiters.iter().any(|waiter| cta.is_over(waiter)) {
+        if !cta.asynchronous.waiters.iter().any(|waiter| cta.is_over(waiter, event)) {
             return;
         }
         let waiters = std::mem::take(&mut cta.asynchronous.waiters);
-        let (over, rest): (Vec<_>, Vec<_>) = waiters.into_iter().partition(|w| cta.is_over(w));
+        let (over, rest): (Vec<_>, Vec<_>) =
+            waiters.into_iter().partition(|w| cta.is_over(w, event));
         cta.asynchronous.waiters = rest;
         for Waiter { warp, on, wait } in over {
             let waiting = &mut self.ctas[slot].warps[warp];
@@ -279,7 +311,7 @@ impl Machine<'_> {
         let barrier = Mbarrier::load(cta.barrier_word(at)).map_err(|_| UNDEFINED)?;
         let barrier = barrier.complete(bytes as u32).map_err(|_| UNDEFINED)?;
         cta.set_barrier_word(at, barrier.word());
-        self.release_warps();
+        self.release_warps(Event::Phase);
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! exact engine (`vm::Clusters`); what it would fault at declines the launch.
 
 use crate::Declined;
-use crate::asynchronous::{UNDEFINED, Wait};
+use crate::asynchronous::{Event, UNDEFINED, Wait};
 use crate::code::AsyncStore;
 use crate::machine::{Cta, Machine};
 use crate::memory::Location;
@@ -147,7 +147,7 @@ impl Machine<'_> {
         for cta in &mut self.ctas[cluster] {
             cta.asynchronous.arrivals.begin_phase();
         }
-        self.release_warps();
+        self.release_warps(Event::Cluster);
     }
 
     /// Lanes of a warp of the current CTA have ended: the barrier may have waited only for them.

@@ -5,7 +5,7 @@
 //! counts that differ, and barriers that are of all threads elsewhere decline the launch.
 
 use crate::Declined;
-use crate::asynchronous::Wait;
+use crate::asynchronous::{Event, Wait};
 use crate::code::{Asynchronous, Src};
 use crate::machine::Machine;
 use crate::row::{LANES, lanes};
@@ -74,7 +74,7 @@ impl Machine<'_> {
         let barrier = &mut self.ctas[self.slot].asynchronous.barriers[id as usize];
         if barrier.arrive(count as u32)? {
             self.stats.barriers += 1;
-            self.release_warps();
+            self.release_warps(Event::Threads);
         } else if waits {
             return Ok(self.begin_wait(warp, on, Wait::Threads(id as usize)));
         }

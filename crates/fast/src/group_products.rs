@@ -5,7 +5,7 @@
 //! takes effect.
 
 use crate::Declined;
-use crate::asynchronous::UNDEFINED;
+use crate::asynchronous::{Event, UNDEFINED};
 use crate::code::{AsyncOp, Asynchronous, Dst, Kind, Src, Step};
 use crate::machine::Machine;
 use crate::row::LANES;
@@ -51,7 +51,7 @@ impl Machine<'_> {
                 let adds = products.issue(number, (Pc(pc), named, adds));
                 if let Some(adds) = adds {
                     self.add_product(warp, (multiply, adds), &sources, (named, &op.dst))?;
-                    self.release_warps();
+                    self.release_warps(Event::Products);
                 }
                 if adds.is_none() || !op.is_followed {
                     self.compute_products(warp, &op.dst);
