@@ -3,14 +3,15 @@
 use std::sync::Mutex;
 
 use fast::{Declined, Level};
-use simt::memory::{Addr, MapError, Snapshot};
-use vm::{Claim, Counts, Heap, Program, Recheck, State, Tolerated};
+use simt::memory::{Addr, Snapshot};
+use vm::{Claim, Counts, Program, Recheck, State, Tolerated};
 
 use crate::attempt::attempt;
 use crate::cache::Cache;
 use crate::exact::{End, ExactLaunch, ExactRun, Guest, Restart, report_lanes, run_exact, run_once};
 use crate::monitor::{Monitor, Progress, Selected};
 use crate::options::{Choice, Options};
+use crate::undo::Undo;
 use crate::{Counters, Error, PcSlots};
 
 /// A launch of groups of up to 64 lanes.
@@ -64,27 +65,6 @@ impl Outcome {
     /// Returns whether it has ended in a fault or a hang, and is not kept.
     fn stopped(&self) -> bool {
         matches!(self.end, End::Fault(_) | End::Hang(_)) && self.waiting.is_none()
-    }
-}
-
-/// What a launch is about to change. Pages that it does not write are shared with the memory.
-struct Undo {
-    memory: Snapshot,
-    heap: Option<Heap>,
-}
-
-impl Undo {
-    fn keep(guest: &mut Guest<'_>) -> Self {
-        Self { memory: guest.memory.snapshot(), heap: guest.heap.as_deref().cloned() }
-    }
-
-    /// Makes memory and heap what they were.
-    fn restore(self, guest: &mut Guest<'_>) -> Result<(), MapError> {
-        guest.memory.restore(&self.memory)?;
-        if let (Some(now), Some(then)) = (guest.heap.as_deref_mut(), self.heap) {
-            *now = then;
-        }
-        Ok(())
     }
 }
 
@@ -149,12 +129,13 @@ pub fn launch<'p, E: std::error::Error>(
             let counters = options.detailed.then_some(counters);
             let launch = ExactLaunch { program, state, counters };
             let keeps = options.keeps_waiting;
-            let undo = options.takes_back.then(|| Undo::keep(&mut guest));
+            let keep = || Undo::keep(guest.memory, guest.heap.as_deref());
+            let undo = options.takes_back.then(keep);
             let run = run_exact(launch, &mut guest, restart, keeps, monitor)?;
             let ran = if run.retried { EngineUsed::Retried } else { EngineUsed::Exact(declined) };
             let outcome = of_exact(run, ran, keeps);
             if let Some(undo) = undo.filter(|_| outcome.stopped()) {
-                undo.restore(&mut guest)?;
+                undo.restore(guest.memory, guest.heap.as_deref_mut())?;
             }
             outcome
         }

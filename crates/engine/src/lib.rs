@@ -22,6 +22,7 @@ mod monitor;
 mod options;
 mod scheduled;
 mod sink;
+mod undo;
 
 pub use ahead::Ahead;
 pub use cache::Cache;
@@ -36,6 +37,7 @@ pub use launch::{EngineUsed, KeptLaunch, Launch, Outcome, launch, resume};
 pub use monitor::{Attached, Monitor, Progress, Selected, Unmonitored};
 pub use options::{Choice, HostThreads, Options, host_threads};
 pub use sink::{EventSink, SINK_WORDS, SinkObserver, WideLanes};
+pub use undo::Undo;
 
 use simt::memory::MapError;
 use thiserror::Error;

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::sync::Mutex;
 
-use engine::{Cache, Choice, End, EngineUsed, Guest, Launch, Monitor, Options, Progress, launch};
+use engine::{Cache, Choice, End, EngineUsed, Guest, Launch, Options, Unmonitored, launch};
 use simt::memory::MemoryMap;
 use vm::{Program, begin_bare, catalogued, load_variables};
 
@@ -27,14 +27,6 @@ entry:
 }
 ";
 
-struct Quiet;
-
-impl Monitor for Quiet {
-    fn poll(&mut self, _progress: Progress) -> bool {
-        true
-    }
-}
-
 #[test]
 fn code_is_not_that_of_other_clusters() {
     let module = ir::text::parse(isa::FileId::default(), TEXT).expect("it is a module");
@@ -54,7 +46,7 @@ fn code_is_not_that_of_other_clusters() {
             let request =
                 Launch { program: &program, cache: &cache, options, state, corrupt_byte: None };
             let guest = Guest { memory: &mut memory, heap: None };
-            let ran = launch::<Infallible>(request, guest, None, &mut Quiet);
+            let ran = launch::<Infallible>(request, guest, None, &mut Unmonitored);
             let outcome = ran.expect("it can be run");
             assert!(matches!(outcome.ran, EngineUsed::Fast(_)), "{:?}", outcome.ran);
             assert_eq!(outcome.end, End::Done, "{engine:?}");

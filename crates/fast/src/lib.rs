@@ -357,7 +357,7 @@ fn launch(
     observer: &mut dyn LaunchObserver,
 ) -> Result<Finished, Declined> {
     let state = state.borrow_mut();
-    plan.may_commit = state.is_vacant() && plan.issues == u64::MAX;
+    plan.may_commit = state.is_vacant() && !plan.is_limited();
     let setup = state.setup();
     let context = context::Context::new(&kernel.code, &setup, plan.level);
     drop(setup);

@@ -202,6 +202,13 @@ pub(crate) struct LaunchPlan<'w> {
     pub(crate) issues: u64,
 }
 
+impl LaunchPlan<'_> {
+    /// Returns whether the launch may be declined for its length.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.issues != u64::MAX
+    }
+}
+
 /// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
 /// skip.
 pub(crate) type DeclinedAt = Box<(Declined, Counts)>;
@@ -214,14 +221,15 @@ pub(crate) fn run(
     observer: &mut dyn LaunchObserver,
 ) -> Result<(Ended, Threads), DeclinedAt> {
     let (resumes, screened) = (observer.resume_before(), observer.screen().is_some());
-    let limited = plan.issues != u64::MAX;
-    let always_ends =
-        resumes.is_none() && !screened && !limited && crate::ends::always_ends(context, &memory);
+    let always_ends = resumes.is_none()
+        && !screened
+        && !plan.is_limited()
+        && crate::ends::always_ends(context, &memory);
     let plan = LaunchPlan { always_ends, ..plan };
     let begin = Instant::now();
     let attempt = if screened {
         Attempt::Sequential(Threads::One("checks see its accesses"))
-    } else if limited {
+    } else if plan.is_limited() {
         Attempt::Sequential(Threads::One(SHORT))
     } else {
         run_parallel(plan, context, &mut memory, observer)
@@ -290,7 +298,7 @@ fn record_speed(
 ) {
     let threading = plan.threading;
     // The interpreter's speeds are not those of code.
-    if !*done || threading.eager || plan.issues != u64::MAX {
+    if !*done || threading.eager || plan.is_limited() {
         return;
     }
     let issues = stats.slots.vector_issues - context.done.slots.vector_issues;

@@ -26,8 +26,6 @@ const ISSUES_PER_STEP: u64 = 64;
 #[derive(Debug)]
 pub struct Deferred {
     compiled: Compiled,
-    level: Level,
-    detailed: bool,
     /// Issues that are left to the interpreter.
     left: AtomicU64,
 }
@@ -39,11 +37,10 @@ impl Deferred {
         observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
         let left = self.left.load(Relaxed);
-        if left == 0 || self.compiled.outcome().is_some() {
+        if left == 0 {
             return self.compiled.run(state, observer);
         }
-        let Self { compiled, level, detailed, .. } = self;
-        let ran = fast::run_within(compiled.kernel(), state, *level, *detailed, observer, left);
+        let ran = self.compiled.interpret(state, observer, left);
         let issues = match &ran {
             Ok(finished) => finished.stats.slots.vector_issues,
             Err(Declined::Long) => left,
@@ -90,7 +87,7 @@ impl Ready {
         }
         let left = AtomicU64::new(ISSUES_PER_STEP * kernel.code().steps.len() as u64);
         match Compiled::deferred(kernel, level, detailed) {
-            Ok(compiled) => Self::Deferred(Box::new(Deferred { compiled, level, detailed, left })),
+            Ok(compiled) => Self::Deferred(Box::new(Deferred { compiled, left })),
             Err((kernel, refused)) => {
                 let refused = Some(refused);
                 Self::Decoded(Box::new(Decoded { kernel, level, detailed, refused }))

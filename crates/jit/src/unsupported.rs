@@ -41,8 +41,15 @@ impl Compiled {
     }
 
     /// Never called.
-    #[must_use]
-    pub fn kernel(&self) -> &Kernel {
+    ///
+    /// # Errors
+    /// Never fails.
+    pub fn interpret(
+        &self,
+        _: impl BorrowMut<State<1>>,
+        _: &mut dyn LaunchObserver,
+        _: u64,
+    ) -> Result<Finished, Declined> {
         match *self {}
     }
 

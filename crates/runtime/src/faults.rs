@@ -1,7 +1,7 @@
 //! What becomes of launches whose accesses of memory are refused, and of those that stop.
 
-use simt::memory::{MapError, Snapshot};
-use vm::{Heap, UndefinedMemory};
+use simt::memory::MapError;
+use vm::UndefinedMemory;
 
 use crate::context::Context;
 use crate::stop::Stop;
@@ -45,7 +45,7 @@ pub struct ToleratedAccess {
 pub(crate) struct Undo {
     /// Memory and heap, unless the engine undoes their changes. Pages that the launch does not
     /// write are shared with the memory itself.
-    memory: Option<(Snapshot, Heap)>,
+    memory: Option<engine::Undo>,
     undefined: Option<UndefinedMemory>,
 }
 
@@ -53,15 +53,14 @@ impl Undo {
     /// Keeps what is to be known of a context: its memory, too, if several grids are to run.
     pub(crate) fn keep(context: &mut Context, grids: bool) -> Self {
         let undefined = context.undefined().map(|undefined| undefined.clone());
-        let memory = grids.then(|| (context.memory.snapshot(), context.heap.clone()));
+        let memory = grids.then(|| engine::Undo::keep(&mut context.memory, Some(&context.heap)));
         Self { memory, undefined }
     }
 
     /// Makes the context's memory what it was.
     pub(crate) fn restore(self, context: &mut Context) -> Result<(), MapError> {
-        if let Some((memory, heap)) = self.memory {
-            context.memory.restore(&memory)?;
-            context.heap = heap;
+        if let Some(memory) = self.memory {
+            memory.restore(&mut context.memory, Some(&mut context.heap))?;
         }
         if let (Some(now), Some(then)) = (context.undefined(), self.undefined) {
             *now = then;

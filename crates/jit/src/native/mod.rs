@@ -170,10 +170,18 @@ impl Compiled {
         Some(code.as_ref().map(|code| code.coverage))
     }
 
-    /// Returns the kernel.
-    #[must_use]
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
+    /// Runs a launch in the interpreter, if it ends within about so many issues.
+    ///
+    /// # Errors
+    /// As [`fast::run_within`].
+    pub fn interpret(
+        &self,
+        state: impl BorrowMut<State<1>>,
+        observer: &mut dyn LaunchObserver,
+        issues: u64,
+    ) -> Result<Finished, Declined> {
+        let Self { kernel, features, detailed, .. } = self;
+        fast::run_within(kernel, state, features.level, *detailed, observer, issues)
     }
 
     /// As [`Kernel::on_threads`].
@@ -271,7 +279,7 @@ impl Compiled {
         observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
         let Some(code) = self.code_for(state.borrow()) else {
-            return fast::run(&self.kernel, state, self.features.level, self.detailed, observer);
+            return self.interpret(state, observer, u64::MAX);
         };
         let tier = CompiledTier { compiled: self, code };
         fast::run_on(&tier, &self.kernel, state, self.features.level, self.detailed, observer)

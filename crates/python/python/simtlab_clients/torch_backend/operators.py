@@ -150,7 +150,7 @@ class Operator:
         given = [kwargs[a.name] for a in self.op._schema.arguments if a.is_out and a.name in kwargs]
         if not all(isinstance(t, torch.Tensor) and t.is_cuda and t.layout is torch.strided and not t.numel() for t in given):
             return
-        if not any(t.is_cuda and t.numel() >= _LARGE for t in _tensors((*args, *kwargs.values()))):
+        if not _has_large(args, kwargs):
             return
         expected = self.expected(args, kwargs)
         if expected is not None and len(expected) == len(given) and all(isinstance(t, torch.Tensor) for t in expected):
@@ -277,7 +277,7 @@ class _Call:
         operator, device = self.operator, self.device or self.views.device
         if operator.into is None or device is None:
             return False
-        if not any(t.is_cuda and t.numel() >= _LARGE for t in _tensors((*self.args, *self.kwargs.values()))):
+        if not _has_large(self.args, self.kwargs):
             return False
         expected = operator.expected(self.args, self.kwargs)
         if expected is None or len(expected) != 1 or not isinstance(expected[0], torch.Tensor):
@@ -471,6 +471,10 @@ def _tensors(values: Any) -> List[torch.Tensor]:
         elif isinstance(value, (list, tuple)):
             found.extend(_tensors(value))
     return found
+
+
+def _has_large(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> bool:
+    return any(t.is_cuda and t.numel() >= _LARGE for t in _tensors((*args, *kwargs.values())))
 
 
 def _has_half(values: Any) -> bool:
