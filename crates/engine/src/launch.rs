@@ -111,7 +111,7 @@ pub fn launch<'p, E: std::error::Error>(
                 let counters = std::mem::take(&mut counters);
                 let end = if finished.done { End::Done } else { End::Interrupted };
                 let (stats, ran) = (finished.stats, EngineUsed::Fast(finished.level));
-                let (output, tolerated) = (Vec::new(), Tolerated::default());
+                let (output, tolerated) = (finished.output, Tolerated::default());
                 let waiting = None;
                 outcome = Some(Outcome { end, stats, counters, output, tolerated, ran, waiting });
             }
@@ -181,7 +181,8 @@ fn compare(
     outcome: &mut Outcome,
     monitor: &mut dyn Monitor,
 ) -> Result<(), vm::RecheckError> {
-    let claim = Claim { done: outcome.end == End::Done, stats: Some(outcome.stats) };
+    let output = Some(outcome.output.as_slice());
+    let claim = Claim { done: outcome.end == End::Done, stats: Some(outcome.stats), output };
     let mut poll = |state: &State<1>| {
         let (blocks_done, issues) = (state.progress().0, state.stats().slots.issues());
         let on = monitor.poll(Progress { blocks_done, issues });

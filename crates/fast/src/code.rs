@@ -219,6 +219,8 @@ pub enum Kind {
     Asynchronous(Box<Asynchronous>),
     /// An instruction on a texture or a surface.
     Texture(Box<Texture>),
+    /// Output of each lane.
+    Print(Box<Print>),
     /// A barrier of all threads of the CTA.
     Barrier {
         /// What it gives back.
@@ -456,6 +458,19 @@ impl Texture {
     pub fn operands(&self) -> impl Iterator<Item = Src> + '_ {
         self.op.sources().chain(self.op.values.iter().copied())
     }
+}
+
+/// Output by a format.
+#[derive(Clone, Debug)]
+pub struct Print {
+    /// The generic address of the format.
+    pub format: Src,
+    /// The generic address of the arguments.
+    pub args: Src,
+    /// Where the number of arguments goes.
+    pub dst: Dst,
+    /// An access to what is read, without address and size.
+    pub(crate) memory: Memory,
 }
 
 /// A copy from global to shared memory.

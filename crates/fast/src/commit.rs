@@ -39,6 +39,8 @@ pub(crate) struct Commits {
     pub(crate) last: u64,
     /// Statistics of the committed CTAs.
     pub(crate) done: Counts,
+    /// Bytes of the launch's output that they have printed.
+    pub(crate) output: usize,
     /// Their detailed counts, if the launch runs in detail and a commit has been made.
     pub(crate) detail: Option<Box<Detail>>,
     /// The number of commits.
@@ -124,6 +126,7 @@ impl Machine<'_> {
         {
             self.memory.settle();
             self.commits.done = self.stats;
+            self.commits.output = self.output.len();
             self.commits.count += 1;
             if self.detail.is_some() {
                 self.commit_counts();

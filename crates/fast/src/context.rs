@@ -44,6 +44,8 @@ pub(crate) struct Context<'c> {
     pub(crate) limit: u64,
     /// Statistics of the CTAs that ended before this engine took over.
     pub(crate) done: Counts,
+    /// Bytes that the launch may still print.
+    pub(crate) output_room: usize,
 }
 
 impl<'c> Context<'c> {
@@ -68,6 +70,7 @@ impl<'c> Context<'c> {
             order: setup.knobs.order,
             limit: setup.limit,
             done: setup.done,
+            output_room: setup.output_room,
         }
     }
 

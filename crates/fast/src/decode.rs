@@ -3,7 +3,7 @@
 use crate::Declined;
 use crate::code::{
     AsyncOp, AsyncStore, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy,
-    Direct, Dst, End, Generic, Guard, Kind, Memory, Rejoin, Src, Step, Storage, Texture,
+    Direct, Dst, End, Generic, Guard, Kind, Memory, Print, Rejoin, Src, Step, Storage, Texture,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
@@ -164,7 +164,6 @@ fn supported(function: &Function) -> Result<(), Declined> {
 pub fn decline_reason(op: Op) -> Option<&'static str> {
     match op {
         Op::CallInd => Some("it calls functions by their addresses"),
-        Op::Printf => Some("it prints"),
         Op::Malloc | Op::Free => Some("it allocates memory"),
         Op::Alloca => Some("it allocates local memory"),
         Op::AtomVec => Some("it has vector atomics"),
@@ -354,6 +353,7 @@ impl Decoder<'_> {
             Class::Compute => self.compute(b, i, inst, pc)?,
             Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,
             _ if is_asynchronous(inst.op) => self.asynchronous(b, i, inst, pc)?,
+            _ if inst.op == Op::Printf => self.print(b, i, inst)?,
             _ if is_texture(inst.op) => self.texture(b, i, inst)?,
             Class::Memory => self.memory(b, i, inst)?,
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
@@ -670,6 +670,15 @@ impl Decoder<'_> {
         let memory = || self.access(Space::Global, Src::Const(0), 0);
         let memories = [memory(), memory()];
         Ok(Kind::Texture(Box::new(Texture { op: op.ok_or_else(missing)?, dst, memories })))
+    }
+
+    fn print(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("an operand of an output is not known");
+        let operand = |k| self.operand(b, i, inst, k).ok_or_else(missing);
+        let (format, args) = (operand(0)?, operand(1)?);
+        let dst = self.result(b, i, inst, 0);
+        let memory = self.access(Space::Generic, Src::Const(0), 0);
+        Ok(Kind::Print(Box::new(Print { format, args, dst, memory })))
     }
 
     /// Decodes an operation whose steps are all done where it stands.

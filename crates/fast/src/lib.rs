@@ -8,8 +8,8 @@
 //! issue by issue, so results, lane slots and the mechanism's charges are equal by construction,
 //! races included.
 //!
-//! **When in doubt, the exact engine.** A launch that this engine cannot run (indirect calls,
-//! output, ...) is [`Declined`] before it begins. A launch that would fault or hang, or
+//! **When in doubt, the exact engine.** A launch that this engine cannot run (recursion,
+//! `malloc`, ...) is [`Declined`] before it begins. A launch that would fault or hang, or
 //! that breaks an assumption of the analysis, is declined while it runs. Memory is then restored to
 //! its state before the launch, or after the last committed CTA (`commit`), and the caller has the
 //! exact engine run the rest of the launch and report its end. Faults are therefore reported in one
@@ -41,6 +41,7 @@ mod machine;
 mod memory;
 mod operands;
 pub mod ops;
+mod print;
 mod progress;
 mod row;
 mod screen;
@@ -75,11 +76,13 @@ pub use tier::{
 };
 pub use workers::{MAX_THREADS, Threads, host_threads};
 
+use machine::Ended;
 use simt::memory::MemoryMap;
 use simt::{GroupId, Pc, WarpMask};
 use std::borrow::BorrowMut;
 use thiserror::Error;
 use vm::{Counts, Program, State};
+use workers::DeclinedAt;
 
 /// The reason why a launch is left to the exact engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -114,6 +117,8 @@ pub struct Finished {
     pub stats: Counts,
     /// Further counts, if the launch ran in detail.
     pub detail: Option<Box<Detail>>,
+    /// What the kernel has printed.
+    pub output: Vec<u8>,
     /// The vector instructions that the interpreter used.
     pub level: Level,
     /// The host threads that ran the launch.
@@ -364,14 +369,17 @@ fn launch(
     let mut memory = std::mem::take(state.memory_mut());
     let level = plan.level;
     match on_memory(&mut memory, &context, plan, observer) {
-        Ok(((stats, detail, done), threads)) => {
-            Ok(Finished { done, memory, stats, detail, level, threads })
+        Ok((Ended { stats, detail, done, output }, threads)) => {
+            state.print(&output);
+            let output = state.output().to_vec();
+            Ok(Finished { done, memory, stats, detail, output, level, threads })
         }
         Err(left) => {
-            let (declined, done) = *left;
+            let DeclinedAt { why, done, output } = *left;
             *state.memory_mut() = memory;
             state.skip(&done);
-            Err(declined)
+            state.print(&output);
+            Err(why)
         }
     }
 }
@@ -383,9 +391,9 @@ fn on_memory(
     context: &context::Context<'_>,
     plan: workers::LaunchPlan<'_>,
     observer: &mut dyn LaunchObserver,
-) -> Result<(machine::Ended, Threads), workers::DeclinedAt> {
+) -> Result<(Ended, Threads), Box<DeclinedAt>> {
     let host = Declined::Launch("it has memory of the host's, or the host is big-endian");
-    let direct = memory.direct().ok_or_else(|| Box::new((host, context.done)))?;
+    let direct = memory.direct().ok_or_else(|| DeclinedAt::begin(host, context))?;
     workers::run(plan, context, direct, observer)
 }
 

@@ -73,8 +73,16 @@ impl Cta {
     }
 }
 
-/// The statistics of a launch, its details before [`Detail::finish`], and whether it has ended.
-pub(crate) type Ended = (Counts, Option<Box<Detail>>, bool);
+/// The outcome of a launch, or of the part of it that one machine has run.
+pub(crate) struct Ended {
+    pub(crate) stats: Counts,
+    /// Its details before [`Detail::finish`].
+    pub(crate) detail: Option<Box<Detail>>,
+    /// Whether it has ended, rather than been stopped.
+    pub(crate) done: bool,
+    /// What it has printed.
+    pub(crate) output: Vec<u8>,
+}
 
 /// The reason why a machine has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +119,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) released: Vec<(usize, usize)>,
     pub(crate) products: GroupProducts,
     pub(crate) objects: Objects,
+    /// What the launch has printed; not more than it may.
+    pub(crate) output: Vec<u8>,
     pub(crate) turns: u32,
     /// The value of `turns` at the last call of the observer.
     last_poll: u32,
@@ -165,6 +175,7 @@ impl<'m> Machine<'m> {
             released: Vec::new(),
             products: GroupProducts::default(),
             objects: Objects::default(),
+            output: Vec::new(),
             turns: 0,
             last_poll: 0,
             progress: false,
@@ -368,7 +379,8 @@ impl<'m> Machine<'m> {
             self.flush();
         }
         self.take_counts();
-        (self.stats, self.detail, flow == Flow::Done)
+        let output = std::mem::take(&mut self.output);
+        Ended { stats: self.stats, detail: self.detail, done: flow == Flow::Done, output }
     }
 
     fn next_slot(&mut self) {

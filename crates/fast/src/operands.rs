@@ -46,6 +46,7 @@ impl Step {
             }
             Kind::Asynchronous(op) => op.src.iter().for_each(|&s| to(s)),
             Kind::Texture(op) => op.operands().for_each(to),
+            Kind::Print(print) => [print.format, print.args].into_iter().for_each(to),
             Kind::Collective(collective) => {
                 collective.src.iter().chain(&collective.members).for_each(|&s| to(s));
             }
@@ -76,6 +77,7 @@ impl Step {
             Kind::Collective(collective) => collective.dst.iter().for_each(|&d| to(d)),
             Kind::Asynchronous(op) => op.dst.iter().for_each(|&d| to(d)),
             Kind::Texture(op) => op.dst.iter().for_each(|&d| to(d)),
+            Kind::Print(print) => to(print.dst),
             Kind::Sreg { dst, .. } | Kind::Clock { dst, .. } | Kind::Barrier { dst, .. } => {
                 to(*dst);
             }

@@ -99,6 +99,7 @@ impl Registers {
             | Kind::Copy(_)
             | Kind::Asynchronous(_)
             | Kind::Texture(_)
+            | Kind::Print(_)
             | Kind::Barrier { .. } => {
                 self.add_operands(step);
             }

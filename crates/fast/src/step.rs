@@ -258,6 +258,7 @@ impl Machine<'_> {
             Kind::Matrix(op) => self.matrix(warp, op, pc, on)?,
             Kind::Copy(op) => self.copy(warp, op, pc, on)?,
             Kind::Texture(op) => self.texture(warp, op, pc, on)?,
+            Kind::Print(op) => self.print(warp, op, on)?,
             Kind::Asynchronous(op) => {
                 self.released.clear();
                 return self.asynchronous(warp, op, pc, on);

@@ -29,6 +29,7 @@ use crate::context::Context;
 use crate::disjoint::Proven;
 use crate::level;
 use crate::machine::{Ended, Flow, Machine};
+use crate::print::PRINTS;
 use crate::progress::{LeadObserver, WorkerObserver};
 use crate::speed::{Choice, Speeds};
 use crate::{Declined, ForkedSink, LaunchObserver, Tier};
@@ -209,9 +210,22 @@ impl LaunchPlan<'_> {
     }
 }
 
-/// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
+/// The reason why a launch is declined, and what the CTAs have left that the exact engine is to
 /// skip.
-pub(crate) type DeclinedAt = Box<(Declined, Counts)>;
+pub(crate) struct DeclinedAt {
+    pub(crate) why: Declined,
+    /// Their statistics.
+    pub(crate) done: Counts,
+    /// What they have printed.
+    pub(crate) output: Vec<u8>,
+}
+
+impl DeclinedAt {
+    /// Returns the reason of a launch of which no further CTA is to be skipped.
+    pub(crate) fn begin(why: Declined, context: &Context<'_>) -> Box<Self> {
+        Box::new(Self { why, done: context.done, output: Vec::new() })
+    }
+}
 
 /// Runs a launch. If it is declined, memory is as the CTAs counted in the error have left it.
 pub(crate) fn run(
@@ -219,7 +233,7 @@ pub(crate) fn run(
     context: &Context<'_>,
     mut memory: DirectMemory<'_>,
     observer: &mut dyn LaunchObserver,
-) -> Result<(Ended, Threads), DeclinedAt> {
+) -> Result<(Ended, Threads), Box<DeclinedAt>> {
     let (resumes, screened) = (observer.resume_before(), observer.screen().is_some());
     let always_ends = resumes.is_none()
         && !screened
@@ -239,7 +253,7 @@ pub(crate) fn run(
             record_speed(plan, context, (&ended, threads), Choice::Many, begin);
             return Ok((*ended, threads));
         }
-        Attempt::Declined(declined) => return Err(Box::new((declined, context.done))),
+        Attempt::Declined(declined) => return Err(DeclinedAt::begin(declined, context)),
         Attempt::Sequential(why) => why,
         Attempt::Conflict => Threads::One(CONFLICT),
     };
@@ -273,16 +287,19 @@ pub(crate) fn run(
         Err(declined) => {
             assert!(!always_ends, "a launch that always ends is declined: {declined}");
             machine.memory.undo();
-            let Commits { done, detail, .. } = std::mem::take(&mut machine.commits);
+            let Commits { done, detail, output: printed, .. } =
+                std::mem::take(&mut machine.commits);
+            let mut output = std::mem::take(&mut machine.output);
+            output.truncate(printed);
             drop(machine);
             if detail.is_some() {
-                let mut ended = (done, detail, false);
+                let mut ended = Ended { stats: done, detail, done: false, output: Vec::new() };
                 finish_detail(&mut ended, context);
-                if let Some(detail) = &ended.1 {
+                if let Some(detail) = &ended.detail {
                     observer.declined_after_commit(detail);
                 }
             }
-            Err(Box::new((declined, done)))
+            Err(Box::new(DeclinedAt { why: declined, done, output }))
         }
     }
 }
@@ -292,16 +309,16 @@ pub(crate) fn run(
 fn record_speed(
     plan: LaunchPlan<'_>,
     context: &Context<'_>,
-    ((stats, _, done), threads): (&Ended, Threads),
+    (ended, threads): (&Ended, Threads),
     order: Choice,
     begin: Instant,
 ) {
     let threading = plan.threading;
     // The interpreter's speeds are not those of code.
-    if !*done || threading.eager || plan.is_limited() {
+    if !ended.done || threading.eager || plan.is_limited() {
         return;
     }
-    let issues = stats.slots.vector_issues - context.done.slots.vector_issues;
+    let issues = ended.stats.slots.vector_issues - context.done.slots.vector_issues;
     let time = begin.elapsed();
     match threads {
         Threads::Many(_) => return threading.speeds.record(Choice::Many, issues, time),
@@ -316,6 +333,7 @@ fn record_speed(
 const SHORT: &str = "it is short";
 const SLOWER: &str = "several threads have not been faster";
 const CONFLICT: &str = "its blocks met in memory";
+const PRINTING: &str = "it prints, in the order of blocks";
 
 /// The outcome of a run on several threads. Unless the launch has ended, memory is as before.
 enum Attempt {
@@ -644,14 +662,16 @@ fn merge_ends(
         // This CTA wraps around in every order of CTAs, so one thread would be declined, too.
         return Attempt::Declined(Declined::Wrapped);
     }
+    let prints = ends.iter().any(|end| matches!(end, Err(why) if *why == PRINTS));
     let Ok(parts) = ends.into_iter().collect::<Result<Vec<_>, _>>() else {
-        return Attempt::Sequential(Threads::One("a block of it may fault or hang"));
+        let why = if prints { PRINTING } else { "a block of it may fault or hang" };
+        return Attempt::Sequential(Threads::One(why));
     };
-    let mut all: Ended = (context.done, None, true);
-    for ((stats, detail, done), fork) in parts {
-        all.0.add(&stats);
-        all.2 &= done;
-        match (&mut all.1, detail) {
+    let mut all = Ended { stats: context.done, detail: None, done: true, output: Vec::new() };
+    for (ended, fork) in parts {
+        all.stats.add(&ended.stats);
+        all.done &= ended.done;
+        match (&mut all.detail, ended.detail) {
             (Some(sum), Some(detail)) => sum.add(&detail),
             (sum, detail) => *sum = detail,
         }
@@ -664,8 +684,8 @@ fn merge_ends(
 }
 
 /// Completes the details of the CTAs that this engine ran.
-fn finish_detail((stats, detail, _): &mut Ended, context: &Context<'_>) {
-    if let Some(detail) = detail {
-        detail.finish(context.code, stats, &context.done);
+fn finish_detail(ended: &mut Ended, context: &Context<'_>) {
+    if let Some(detail) = &mut ended.detail {
+        detail.finish(context.code, &ended.stats, &context.done);
     }
 }

@@ -107,6 +107,9 @@ impl Check<'_> {
                     texture.operands().all(|s| self.src(s))
                         && texture.dst.iter().all(|&d| self.dst(d))
                 }
+                Kind::Print(print) => {
+                    self.src(print.format) && self.src(print.args) && self.dst(print.dst)
+                }
                 Kind::Collective(collective) => {
                     all(&collective.src)
                         && collective.members.is_none_or(|s| self.src(s))

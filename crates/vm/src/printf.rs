@@ -5,16 +5,15 @@
 //! Conversions: `d i u x X o c s p f F e E g G a A %` with flags, width, precision (`*` too) and
 //! length modifiers.
 
-use crate::cause::Cause;
 use simt::memory::Width;
 
 /// Widest field and longest precision: a format cannot make more output than this at once.
 const FIELD_LIMIT: usize = 4096;
-/// Longest string argument that is printed.
-const STRING_LIMIT: usize = 4096;
+/// Longest string that is read, as a format or as an argument.
+pub(crate) const STRING_LIMIT: usize = 4096;
 
 /// Reads a value of a width at a generic address.
-pub(crate) type Read<'a> = dyn FnMut(u64, Width) -> Result<u64, Cause> + 'a;
+pub(crate) type Read<'a, E> = dyn FnMut(u64, Width) -> Result<u64, E> + 'a;
 
 /// A conversion's flags and sizes.
 #[derive(Default)]
@@ -33,14 +32,14 @@ struct Spec {
 }
 
 /// Arguments, read in order.
-struct Args<'a, 'r> {
+struct Args<'a, 'r, E> {
     at: u64,
     count: u32,
-    read: &'a mut Read<'r>,
+    read: &'a mut Read<'r, E>,
 }
 
-impl Args<'_, '_> {
-    fn next(&mut self, bytes: u64) -> Result<u64, Cause> {
+impl<E> Args<'_, '_, E> {
+    fn next(&mut self, bytes: u64) -> Result<u64, E> {
         let at = self.at.wrapping_add(bytes - 1) & !(bytes - 1);
         self.at = at.wrapping_add(bytes);
         self.count += 1;
@@ -48,13 +47,43 @@ impl Args<'_, '_> {
     }
 }
 
-/// Formats to `out`; returns the number of arguments used, which is what device `printf` returns.
-pub(crate) fn format(
+/// Formats as a thread's `printf` does: appends to `out`, and returns the number of arguments that
+/// were used, which is what device `printf` returns. `format` and `args` are the generic addresses
+/// of the format, whose bytes past 4096 are not read, and of the arguments. `read` reads a value of
+/// a width in the thread's memory.
+///
+/// # Errors
+/// Returns the first error of `read`; what was appended to `out` before it stays.
+pub fn print_formatted<E>(
+    format: u64,
+    args: u64,
+    out: &mut Vec<u8>,
+    read: &mut dyn FnMut(u64, Width) -> Result<u64, E>,
+) -> Result<u32, E> {
+    let text = c_string(read, format, STRING_LIMIT)?;
+    print(&text, args, out, read)
+}
+
+/// Returns the bytes of a C string without its end, `limit` bytes at most.
+pub(crate) fn c_string<E>(read: &mut Read<'_, E>, at: u64, limit: usize) -> Result<Vec<u8>, E> {
+    let mut text = Vec::new();
+    while text.len() < limit {
+        let byte = read(at.wrapping_add(text.len() as u64), Width::B1)?;
+        if byte == 0 {
+            break;
+        }
+        text.push(byte as u8);
+    }
+    Ok(text)
+}
+
+/// As [`print_formatted`], with the bytes of the format.
+pub(crate) fn print<E>(
     format: &[u8],
     args: u64,
     out: &mut Vec<u8>,
-    read: &mut Read<'_>,
-) -> Result<u32, Cause> {
+    read: &mut Read<'_, E>,
+) -> Result<u32, E> {
     let mut args = Args { at: args, count: 0, read };
     let mut rest = format;
     while let Some((&byte, after)) = rest.split_first() {
@@ -71,7 +100,7 @@ pub(crate) fn format(
     Ok(args.count)
 }
 
-fn spec(rest: &mut &[u8], args: &mut Args<'_, '_>) -> Result<Spec, Cause> {
+fn spec<E>(rest: &mut &[u8], args: &mut Args<'_, '_, E>) -> Result<Spec, E> {
     let mut spec = Spec::default();
     while let Some((&byte, after)) = rest.split_first() {
         match byte {
@@ -106,7 +135,7 @@ fn spec(rest: &mut &[u8], args: &mut Args<'_, '_>) -> Result<Spec, Cause> {
 }
 
 /// Digits, or `*` for an argument.
-fn number(rest: &mut &[u8], args: &mut Args<'_, '_>) -> Result<Option<i64>, Cause> {
+fn number<E>(rest: &mut &[u8], args: &mut Args<'_, '_, E>) -> Result<Option<i64>, E> {
     if let Some(after) = rest.strip_prefix(b"*") {
         *rest = after;
         return Ok(Some(i64::from(args.next(4)? as i32)));
@@ -120,13 +149,13 @@ fn number(rest: &mut &[u8], args: &mut Args<'_, '_>) -> Result<Option<i64>, Caus
     Ok(value)
 }
 
-fn convert(
+fn convert<E>(
     conversion: u8,
     spec: &Spec,
-    args: &mut Args<'_, '_>,
+    args: &mut Args<'_, '_, E>,
     out: &mut Vec<u8>,
-) -> Result<(), Cause> {
-    let integer = |args: &mut Args<'_, '_>| args.next(if spec.long { 8 } else { 4 });
+) -> Result<(), E> {
+    let integer = |args: &mut Args<'_, '_, E>| args.next(if spec.long { 8 } else { 4 });
     match conversion {
         b'%' => out.push(b'%'),
         b'd' | b'i' => {
@@ -168,19 +197,11 @@ fn convert(
     Ok(())
 }
 
-fn string(args: &mut Args<'_, '_>, at: u64, limit: usize) -> Result<Vec<u8>, Cause> {
+fn string<E>(args: &mut Args<'_, '_, E>, at: u64, limit: usize) -> Result<Vec<u8>, E> {
     if at == 0 {
         return Ok(b"(null)".to_vec());
     }
-    let mut text = Vec::new();
-    while text.len() < limit {
-        let byte = (args.read)(at.wrapping_add(text.len() as u64), Width::B1)?;
-        if byte == 0 {
-            break;
-        }
-        text.push(byte as u8);
-    }
-    Ok(text)
+    c_string(args.read, at, limit)
 }
 
 fn signed(bits: u64, spec: &Spec) -> i64 {
@@ -327,14 +348,14 @@ mod tests {
         memory.resize(1000, 0);
         memory.extend(b"hello\0");
         memory.resize(2000, 0);
-        let mut read = |at: u64, width: Width| {
+        let mut read = |at: u64, width: Width| -> Result<u64, ()> {
             let (at, n) = (at as usize, width.bytes() as usize);
             let mut bytes = [0; 8];
             bytes[..n].copy_from_slice(&memory[at..at + n]);
             Ok(u64::from_le_bytes(bytes))
         };
         let mut out = Vec::new();
-        format(text.as_bytes(), 0, &mut out, &mut read).unwrap();
+        super::print(text.as_bytes(), 0, &mut out, &mut read).unwrap();
         String::from_utf8(out).unwrap()
     }
 

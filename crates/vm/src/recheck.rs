@@ -29,11 +29,13 @@ const WORD: u64 = 4;
 
 /// The outcome of a launch on another engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct Claim<'c> {
     /// Whether all threads ended.
     pub done: bool,
     /// Its statistics, if they are to be compared.
     pub stats: Option<Counts>,
+    /// What it has printed, if that is to be compared.
+    pub output: Option<&'c [u8]>,
 }
 
 /// The outcome of a comparison.
@@ -47,6 +49,8 @@ pub enum Recheck {
     Memory(Box<Difference>),
     /// Statistics differ: these are the exact engine's.
     Counts(Box<Counts>),
+    /// Output differs: this is the exact engine's.
+    Output(Vec<u8>),
     /// `go_on` stopped the comparison.
     Stopped,
 }
@@ -68,6 +72,9 @@ impl fmt::Display for Recheck {
                     Step::Done | Step::Issued => f.write_str("all threads end")?,
                 }
                 f.write_str(", on the other not so")
+            }
+            Self::Output(_) => {
+                f.write_str("the engines differ in what they print; memory is the same")
             }
             Self::Counts(_) => {
                 f.write_str("the engines differ in what they count; memory is the same")
@@ -144,7 +151,7 @@ pub fn recheck(
     program: &Program,
     fresh: &State<1>,
     (before, memory): (&Snapshot, &mut MemoryMap),
-    claim: &Claim,
+    claim: &Claim<'_>,
     go_on: &mut dyn FnMut(&State<1>) -> bool,
 ) -> Result<Recheck, RecheckError> {
     let mut other = memory.try_clone()?;
@@ -172,6 +179,10 @@ pub fn recheck(
     let counted = claim.stats.filter(|_| claim.done);
     if counted.is_some_and(|counted| counted != *state.stats()) {
         return Ok(Recheck::Counts(Box::new(*state.stats())));
+    }
+    let printed = claim.output.filter(|_| claim.done);
+    if printed.is_some_and(|printed| printed != state.output()) {
+        return Ok(Recheck::Output(state.output().to_vec()));
     }
     Ok(Recheck::Same)
 }

@@ -22,6 +22,7 @@ use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
+use simt::console::OUTPUT_LIMIT;
 use simt::counts::Counts;
 use simt::matrix::MatrixSums;
 use simt::memory::{Block, MemoryMap, Symbol};
@@ -274,6 +275,8 @@ pub struct Setup<'s> {
     pub stack_limit: u64,
     /// The address of the grid's workspace, 0 if it has none.
     pub workspace: u64,
+    /// Bytes of output that it still keeps.
+    pub output_room: usize,
 }
 
 impl<const N: usize> State<N> {
@@ -304,6 +307,7 @@ impl<const N: usize> State<N> {
             done: if self.filled { Counts::default() } else { self.stats },
             stack_limit: info.stack_limit,
             workspace: info.workspace,
+            output_room: OUTPUT_LIMIT.saturating_sub(self.output.len()),
         }
     }
 
@@ -449,6 +453,13 @@ impl<const N: usize> State<N> {
     #[must_use]
     pub fn output(&self) -> &[u8] {
         &self.output
+    }
+
+    /// Adds output of the kernel. A launch keeps [`OUTPUT_LIMIT`] bytes; more is dropped, as a full
+    /// buffer on a device drops it.
+    pub fn print(&mut self, bytes: &[u8]) {
+        let room = OUTPUT_LIMIT.saturating_sub(self.output.len());
+        self.output.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// Returns the accesses that a tolerant launch was refused so far.

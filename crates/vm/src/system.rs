@@ -4,17 +4,12 @@ use crate::cause::Cause;
 use crate::code::{Code, Exec, Src};
 use crate::control::{fail, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
-use crate::printf;
+use crate::printf::{STRING_LIMIT, c_string, print, print_formatted};
 use crate::state::State;
 use compute::space_of;
 use ir::mods::Space;
 use simt::LaneMask;
 use simt::memory::{Addr, Width};
-
-/// Bytes of output that a launch keeps; more is dropped, as a full buffer on a device drops it.
-pub(crate) const OUTPUT_LIMIT: usize = 16 << 20;
-/// Longest string that is read from guest memory.
-const STRING_LIMIT: usize = 4096;
 
 pub(crate) fn execute<const N: usize>(
     state: &mut State<N>,
@@ -43,15 +38,12 @@ pub(crate) fn execute<const N: usize>(
                 let (format, args) =
                     (operand(state, now, *format, lane), operand(state, now, *args, lane));
                 let at = (now.slot, now.group);
-                let text =
-                    string(state, at, lane, format).map_err(|e| fail(e, LaneMask::lane(lane)))?;
                 let mut out = Vec::new();
-                let printed = printf::format(&text, args, &mut out, &mut |place, width| {
+                let printed = print_formatted(format, args, &mut out, &mut |place, width| {
                     byte_words(state, at, lane, place, width)
                 });
                 let count = printed.map_err(|e| fail(e, LaneMask::lane(lane)))?;
-                let room = OUTPUT_LIMIT.saturating_sub(state.output.len());
-                state.output.extend(&out[..out.len().min(room)]);
+                state.print(&out);
                 if let Some(dst) = dst {
                     result(state, now, *dst, lane, u64::from(count));
                 }
@@ -62,8 +54,9 @@ pub(crate) fn execute<const N: usize>(
             let text = |src: &Src| -> Result<String, Failure<N>> {
                 let at = operand(state, now, *src, lane);
                 let group = (now.slot, now.group);
-                let bytes =
-                    string(state, group, lane, at).map_err(|e| fail(e, LaneMask::lane(lane)))?;
+                let mut read = |at, width| byte_words(state, group, lane, at, width);
+                let bytes = c_string(&mut read, at, STRING_LIMIT)
+                    .map_err(|e| fail(e, LaneMask::lane(lane)))?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             };
             let (message, file, function) = (text(message)?, text(file)?, text(function)?);
@@ -85,11 +78,12 @@ pub(crate) fn printed<const N: usize>(
     (format, args): (u64, u64),
 ) -> Vec<(u64, Width)> {
     let mut places = Vec::new();
-    let Ok(text) = string(state, group, lane, format) else { return places };
+    let mut read = |at, width| byte_words(state, group, lane, at, width);
+    let Ok(text) = c_string(&mut read, format, STRING_LIMIT) else { return places };
     // An argument that cannot be read is the fault of the instruction itself.
-    let _ = printf::format(&text, args, &mut Vec::new(), &mut |at, width| {
+    let _ = print(&text, args, &mut Vec::new(), &mut |at, width| {
         places.push((at, width));
-        byte_words(state, group, lane, at, width)
+        read(at, width)
     });
     places
 }
@@ -126,22 +120,4 @@ fn byte_words<const N: usize>(
         let (kind, bytes) = (simt::memory::AccessKind::Load, width.bytes());
         info.error(violation, kind, offset, bytes, bytes).into()
     })
-}
-
-/// The bytes of a C string at a generic address, without its end; at most [`STRING_LIMIT`].
-fn string<const N: usize>(
-    state: &State<N>,
-    group: (usize, usize),
-    lane: usize,
-    at: u64,
-) -> Result<Vec<u8>, Cause> {
-    let mut out = Vec::new();
-    while out.len() < STRING_LIMIT {
-        let byte = byte_words(state, group, lane, at.wrapping_add(out.len() as u64), Width::B1)?;
-        if byte == 0 {
-            break;
-        }
-        out.push(byte as u8);
-    }
-    Ok(out)
 }

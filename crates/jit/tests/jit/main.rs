@@ -29,6 +29,7 @@ mod overlap;
 mod page;
 mod patterns;
 mod portable;
+mod printing;
 mod random_ptx;
 mod repeats;
 mod textures;

@@ -54,7 +54,7 @@ fn launched() -> (Program, State<1>, Snapshot, MemoryMap, Counts) {
 #[test]
 fn what_is_equal_is_the_same() {
     let (program, fresh, before, mut memory, stats) = launched();
-    let claim = Claim { done: true, stats: Some(stats) };
+    let claim = Claim { done: true, stats: Some(stats), output: None };
     let came = recheck(&program, &fresh, (&before, &mut memory), &claim, &mut |_| true);
     assert_eq!(came, Ok(Recheck::Same));
     let wrong = Claim { stats: Some(Counts { conditional_branches: 3, ..stats }), ..claim };
@@ -69,7 +69,7 @@ fn what_is_equal_is_the_same() {
 fn a_word_that_differs_is_told_with_its_last_writer() {
     let (program, fresh, before, mut memory, stats) = launched();
     let base = memory.regions()[0].base();
-    let claim = Claim { done: true, stats: Some(stats) };
+    let claim = Claim { done: true, stats: Some(stats), output: None };
     for (thread, value, place) in [(37u64, 37, 0), (5, 7, 1)] {
         let at = base.wrapping_add(4 * thread);
         memory.host_write(at.wrapping_add(1), &[0xaa]).expect("it is there");
@@ -100,7 +100,7 @@ fn a_word_that_nobody_writes_has_no_writer() {
     let more = memory.allocate("more", 10).expect("room");
     let before = memory.snapshot();
     memory.host_write(more.wrapping_add(9), &[1]).expect("it is there");
-    let claim = Claim { done: true, stats: Some(stats) };
+    let claim = Claim { done: true, stats: Some(stats), output: None };
     let came = recheck(&program, &fresh, (&before, &mut memory), &claim, &mut |_| true);
     let Ok(Recheck::Memory(difference)) = came else { panic!("{came:?}") };
     let Difference { offset, size, exact, other, writer, .. } = *difference;
@@ -116,7 +116,7 @@ fn it_stops_when_it_is_told_to() {
     let fresh = begin_bare(&program, launch).expect("it begins");
     let mut memory = MemoryMap::new();
     let before = memory.snapshot();
-    let claim = Claim { done: true, stats: None };
+    let claim = Claim { done: true, stats: None, output: None };
     let came = recheck(&program, &fresh, (&before, &mut memory), &claim, &mut |_| false);
     // A state that repeats may be found before the first look.
     assert!(matches!(came, Ok(Recheck::Stopped | Recheck::End(_))), "{came:?}");

@@ -52,6 +52,9 @@ pub(crate) fn compare(
                     if bytes(&finished.memory) != exact.memory {
                         return Err(format!("{level}, assume {assume}: memory differs"));
                     }
+                    if finished.output != exact.output {
+                        return Err(format!("{level}: output differs"));
+                    }
                     if finished.stats != exact.stats {
                         let stats = &exact.stats;
                         return Err(format!("{level}: {:#?}\nexact: {stats:#?}", finished.stats));
@@ -140,5 +143,9 @@ fn is_same(finished: &Finished, observer: &HashingObserver, exact: &Exact) -> bo
         of_fast(detail) == *counted && observer.accesses.are_congruent(accesses)
     });
     let memory = bytes(&finished.memory) == exact.memory;
-    detail && memory && exact.end == Step::Done && finished.stats == exact.stats
+    detail
+        && memory
+        && exact.end == Step::Done
+        && finished.stats == exact.stats
+        && finished.output == exact.output
 }

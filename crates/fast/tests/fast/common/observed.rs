@@ -273,6 +273,7 @@ pub(crate) struct Exact {
     pub(crate) end: Step<vm::Cause>,
     pub(crate) memory: Vec<Vec<u8>>,
     pub(crate) stats: Counts,
+    pub(crate) output: Vec<u8>,
     pub(crate) observed: Observed,
 }
 
@@ -287,8 +288,8 @@ impl Exact {
             &mut AnyObserver::new(&mut observed),
             u64::MAX,
         );
-        let stats = *state.stats();
-        Self { end, memory: bytes(&state.into_memory()), stats, observed }
+        let (stats, output) = (*state.stats(), state.output().to_vec());
+        Self { end, memory: bytes(&state.into_memory()), stats, output, observed }
     }
 }
 

@@ -18,12 +18,12 @@ pub(crate) fn resumed(
 ) -> Result<bool, String> {
     let mut state = vm::begin_bare(program, launch.clone()).map_err(|e| e.to_string())?;
     let mut observer = HashingObserver::default();
-    let (end, stats, memory, resumed, observed) = match run(&mut state, &mut observer) {
+    let (end, stats, memory, output, resumed, observed) = match run(&mut state, &mut observer) {
         Ok(finished) => {
             let counted = finished.detail.as_ref().map(|d| of_fast(d));
             let accesses = observer.accesses;
             let observed = Observed { counted: counted.unwrap_or_default(), accesses };
-            (Step::Done, finished.stats, bytes(&finished.memory), false, observed)
+            (Step::Done, finished.stats, bytes(&finished.memory), finished.output, false, observed)
         }
         Err(_) => {
             let (resumed, mut observed) = (state.progress().0 > 0, observer.committed());
@@ -33,7 +33,8 @@ pub(crate) fn resumed(
                 &mut AnyObserver::new(&mut observed),
                 u64::MAX,
             );
-            (end, *state.stats(), bytes(state.memory()), resumed, observed)
+            let output = state.output().to_vec();
+            (end, *state.stats(), bytes(state.memory()), output, resumed, observed)
         }
     };
     let same = observed.counted == exact.observed.counted
@@ -42,6 +43,7 @@ pub(crate) fn resumed(
         () if end != exact.end => format!("{end:?}\nexact: {:?}", exact.end),
         () if stats != exact.stats => format!("{stats:#?}\nexact: {:#?}", exact.stats),
         () if memory != exact.memory => "memory differs".to_owned(),
+        () if output != exact.output => "output differs".to_owned(),
         () if detailed && !same => format!("{observed:#?}\nexact: {:#?}", exact.observed),
         () => return Ok(resumed),
     };

@@ -330,6 +330,11 @@ pub(crate) fn differs(
         });
         return Err(format!("memory differs: {at:x?}"));
     }
+    if finished.output != exact.output {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (ours, theirs) = (text(&finished.output), text(&exact.output));
+        return Err(format!("it prints\n{ours}\nexact:\n{theirs}"));
+    }
     if finished.stats != exact.stats {
         return Err(format!("{:#?}\nexact: {:#?}", finished.stats, exact.stats));
     }
