@@ -375,11 +375,11 @@ fn launch(
             Ok(Finished { done, memory, stats, detail, output, level, threads })
         }
         Err(left) => {
-            let DeclinedAt { why, done, output } = *left;
+            let DeclinedAt { declined, done, output } = *left;
             *state.memory_mut() = memory;
             state.skip(&done);
             state.print(&output);
-            Err(why)
+            Err(declined)
         }
     }
 }

@@ -213,7 +213,7 @@ impl LaunchPlan<'_> {
 /// The reason why a launch is declined, and what the CTAs have left that the exact engine is to
 /// skip.
 pub(crate) struct DeclinedAt {
-    pub(crate) why: Declined,
+    pub(crate) declined: Declined,
     /// Their statistics.
     pub(crate) done: Counts,
     /// What they have printed.
@@ -222,8 +222,8 @@ pub(crate) struct DeclinedAt {
 
 impl DeclinedAt {
     /// Returns the reason of a launch of which no further CTA is to be skipped.
-    pub(crate) fn begin(why: Declined, context: &Context<'_>) -> Box<Self> {
-        Box::new(Self { why, done: context.done, output: Vec::new() })
+    pub(crate) fn begin(declined: Declined, context: &Context<'_>) -> Box<Self> {
+        Box::new(Self { declined, done: context.done, output: Vec::new() })
     }
 }
 
@@ -299,7 +299,7 @@ pub(crate) fn run(
                     observer.declined_after_commit(detail);
                 }
             }
-            Err(Box::new(DeclinedAt { why: declined, done, output }))
+            Err(Box::new(DeclinedAt { declined, done, output }))
         }
     }
 }
