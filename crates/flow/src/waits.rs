@@ -8,7 +8,7 @@
 use crate::graph::{Cfg, Node};
 use ir::mods::{Barrier, Flag};
 use ir::op::Class;
-use ir::{Block, BlockId, Function, Inst, Module, Op, Operand, TermKind};
+use ir::{Block, BlockId, Function, Inst, Module, Op, Operand, Symbol, TermKind};
 
 /// What a block does to the lanes that come to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,6 +46,13 @@ impl Notes {
                 if inst.op == Op::CallInd {
                     calling_indirectly.push(index);
                 }
+            }
+        }
+        for reloc in module.vars.iter().flat_map(|var| &var.relocs) {
+            if let Symbol::Func(callee) = reloc.symbol
+                && callee.index() < count
+            {
+                addressed[callee.index()] = true;
             }
         }
         let mut this = Self { waiting, indirect: false };
@@ -102,7 +109,7 @@ pub fn may_wait(cfg: &Cfg, notes: &[BlockNote]) -> Vec<bool> {
 /// The index of the function that an operand names.
 fn named(operand: &Operand) -> Option<usize> {
     match operand {
-        Operand::Func(f) | Operand::Symbol(ir::Symbol::Func(f), _) => Some(f.index()),
+        Operand::Func(f) | Operand::Symbol(Symbol::Func(f), _) => Some(f.index()),
         _ => None,
     }
 }
@@ -134,4 +141,36 @@ pub(crate) fn ends(function: &Function, mut at: BlockId) -> bool {
         };
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_tables_are_called_by_address() {
+        let text = |table: &str| {
+            format!(
+                "global @table size 8 align 8
+                {table}
+                func @meet() {{
+                entry:
+                  bar.sync 0
+                  ret
+                }}
+                kernel @k() {{
+                  reg %f: b64
+                entry:
+                  %f = ld.global.u64 [@table]
+                  calli %f()
+                  ret
+                }}"
+            )
+        };
+        for (table, waits) in [("reloc 0: u64 @meet", true), ("", false)] {
+            let module = ir::text::parse(isa::FileId(0), &text(table)).unwrap();
+            let notes = Notes::new(&module).blocks(&module.functions[1]);
+            assert_eq!(notes[0].waits, waits, "{table}");
+        }
+    }
 }

@@ -148,8 +148,7 @@ impl Lowerer<'_> {
                     _ => {}
                 }
             }
-            uses.indirect |=
-                inst.op == ir::Op::Call && !matches!(inst.operands.first(), Some(Operand::Func(_)));
+            uses.indirect |= inst.op == ir::Op::CallInd;
         }
         uses
     }

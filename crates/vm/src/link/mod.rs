@@ -145,6 +145,12 @@ impl<'m> Linker<'m> {
 
     /// Says of each function, in order of index, what it calls and names, each once.
     fn complete(&mut self, linked: Vec<(usize, FuncInfo, bool)>) -> Vec<FuncInfo> {
+        // Tables of functions, such as those of virtual ones, have their addresses, too.
+        let relocs = self.module.vars.iter().flat_map(|var| &var.relocs);
+        self.addressed.extend(relocs.filter_map(|reloc| match reloc.symbol {
+            Symbol::Func(f) if f.index() < self.module.functions.len() => Some(f.0),
+            _ => None,
+        }));
         self.addressed.sort_unstable();
         self.addressed.dedup();
         let complete = |(_, mut info, indirect): (usize, FuncInfo, bool)| {
