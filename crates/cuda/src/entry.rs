@@ -168,8 +168,10 @@ fn leave(driver: &mut Driver) -> ClientCalls {
         // Without a thread, the client's calls do the work.
         driver.pending.has_thread = thread.spawn(attend).is_ok();
     }
-    let devices = driver.contexts.values().map(|c| driver.settings.of_machine(c.device));
-    USAGE.note(driver.device.memory_use().0, devices);
+    for (device, &of_machine) in (0..).zip(&driver.settings.visible) {
+        let contexts = driver.contexts.values().filter(|c| c.device == device).count();
+        USAGE.note(of_machine, driver.memory_use(device).0, contexts as u32);
+    }
     let plain = std::mem::take(&mut driver.shared.calls);
     let due = std::mem::take(&mut driver.pending.due);
     ClientCalls { plain, due }

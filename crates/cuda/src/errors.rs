@@ -32,9 +32,11 @@ pub(crate) fn of_stop(kind: StopKind, code: &str) -> Status {
         (_, "wrong-space") => Status::INVALID_ADDRESS_SPACE,
         (_, "stack-overflow") => Status::HARDWARE_STACK_ERROR,
         (_, "call-target" | "branch-index") => Status::INVALID_PC,
-        (_, "null-pointer" | "use-after-free" | "read-only" | "out-of-bounds" | "not-mapped") => {
-            Status::ILLEGAL_ADDRESS
-        }
+        (
+            _,
+            "null-pointer" | "use-after-free" | "read-only" | "out-of-bounds" | "not-mapped"
+            | "other-device",
+        ) => Status::ILLEGAL_ADDRESS,
         _ => Status::LAUNCH_FAILED,
     }
 }

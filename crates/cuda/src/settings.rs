@@ -1,10 +1,9 @@
 //! The driver's settings, from environment variables.
 
 use runtime::device::{Capability, Device};
-use runtime::{Asynchrony, CheckSet, Choice, Faults, Level, MatrixSums};
+use runtime::{Asynchrony, CheckSet, Choice, Faults, Level, MAX_DEVICES, MatrixSums};
 use std::path::PathBuf;
 
-use crate::state::usage::MOST_DEVICES;
 use crate::visible::visible;
 
 /// The driver's settings.
@@ -16,7 +15,7 @@ pub(crate) struct Settings {
     pub(crate) devices: i32,
     /// Those that the program sees, in its order (`CUDA_VISIBLE_DEVICES`).
     pub(crate) visible: Vec<i32>,
-    /// Bytes of device memory, shared by all devices (`SIMTLAB_DEVICE_MEMORY`).
+    /// Bytes of memory of each device (`SIMTLAB_DEVICE_MEMORY`).
     pub(crate) memory: u64,
     /// The multiple to which sizes of device memory are rounded up (`SIMTLAB_PADDING`): 1, or 512
     /// as on hardware, where accesses slightly out of bounds go unnoticed.
@@ -86,7 +85,7 @@ impl Settings {
         let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
         let usual = runtime::Settings::default();
         let devices = number("SIMTLAB_DEVICES");
-        let devices = devices.map_or(1, |n| n.clamp(1, MOST_DEVICES as u64) as i32);
+        let devices = devices.map_or(1, |n| n.clamp(1, MAX_DEVICES as u64) as i32);
         Self {
             capability: variable("SIMTLAB_COMPUTE_CAPABILITY")
                 .and_then(|text| dotted(&text))

@@ -93,6 +93,7 @@ pub(crate) fn attributes(at: Ptr, address: u64) -> Outcome {
     context()?;
     let get = |attribute: A| written(0, |at| cuPointerGetAttribute(at, attribute as i32, address));
     let is_managed = |at| cuPointerGetAttribute(at, A::IS_MANAGED as i32, address);
+    let pointer = |at| cuPointerGetAttribute(at, A::DEVICE_POINTER as i32, address);
     let managed = written(0_u8, is_managed).is_ok_and(|m| m != 0);
     // The driver's memory types have the same numbers.
     let found = match get(A::MEMORY_TYPE) {
@@ -107,7 +108,8 @@ pub(crate) fn attributes(at: Ptr, address: u64) -> Outcome {
             cudaPointerAttributes {
                 r#type: if managed { cudaMemoryType::Managed as i32 } else { kind },
                 device: get(A::DEVICE_ORDINAL)?,
-                devicePointer: address,
+                // Null where the current device cannot access the memory.
+                devicePointer: written(0_u64, pointer).unwrap_or(0),
                 hostPointer: if on_host { address } else { 0 },
             }
         }

@@ -10,7 +10,8 @@ use engine::{Cache, Choice, Level};
 use findings::{Check, CheckSet, Findings};
 use ir::mods::Space;
 use simt::memory::{
-    AccessError, AccessKind, Addr, Backing, MapError, MemoryMap, Permission, Request,
+    AccessError, AccessKind, Accessing, Addr, Backing, MapError, MemoryMap, Permission, Request,
+    Sharing,
 };
 use thiserror::Error;
 use vm::{Asynchrony, Heap, MatrixSums, Variables};
@@ -31,7 +32,7 @@ const CHUNK: usize = 1 << 20;
 /// The settings of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The maximum size of guest memory in bytes.
+    /// The maximum size of a device's memory in bytes.
     pub memory: u64,
     /// Issues of a block after which a launch counts as a hang.
     pub limit: u64,
@@ -183,10 +184,36 @@ impl Context {
         self.host_changes
     }
 
-    /// Returns the bytes of guest memory in use, and their limit.
+    /// Returns the bytes of a device's memory in use, and their limit.
     #[must_use]
-    pub fn memory_use(&self) -> (u64, u64) {
-        (self.memory.mapped(), self.memory.limit())
+    pub fn memory_use(&self, device: u8) -> (u64, u64) {
+        (self.memory.mapped_of(device), self.memory.limit())
+    }
+
+    /// Sets the device whose memory allocations are from now on, also those of launches.
+    pub fn set_device(&mut self, device: u8) {
+        self.memory.set_device(device);
+    }
+
+    /// Hides all memory that a device may not access from launches, or hides none. Calls for memory
+    /// of other devices are refused meanwhile.
+    pub fn set_accessing(&mut self, accessing: Option<Accessing>) {
+        self.memory.set_accessing(accessing);
+    }
+
+    /// Returns the device whose memory lies at an address, and which devices may access it.
+    #[must_use]
+    pub fn sharing(&self, address: Addr) -> Option<(u8, Sharing)> {
+        let region = self.memory.region_at(address)?;
+        region.is_live().then(|| (region.device(), region.sharing()))
+    }
+
+    /// Changes which devices may access the allocation that starts at `address`.
+    ///
+    /// # Errors
+    /// Returns an error if no live allocation starts there.
+    pub fn set_sharing(&mut self, address: Addr, sharing: Sharing) -> Result<(), MapError> {
+        self.memory.set_sharing(address, sharing)
     }
 
     /// Allocates zeroed memory. `name` appears in messages.
@@ -283,6 +310,8 @@ impl Context {
             Some(address) => address,
             None => self.memory.allocate("workspace of the grid", WORKSPACE.into())?,
         };
+        // The launches of all devices use it, one at a time.
+        self.memory.set_sharing(address, Sharing::All)?;
         self.workspace = Some(address);
         let words = [WORKSPACE.to_le_bytes(), [0; 4]].concat();
         // The workspace was allocated with this size.
@@ -327,7 +356,8 @@ impl Context {
         (region.backing() != Backing::Freed).then(|| (region.base(), region.len()))
     }
 
-    /// Maps `len` bytes of host memory into guest memory at the same address, a multiple of 16.
+    /// Maps `len` bytes of host memory into guest memory at the same address, a multiple of 16, for
+    /// all devices.
     ///
     /// # Errors
     /// Returns an error if the range overlaps other guest memory.

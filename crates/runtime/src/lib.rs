@@ -44,7 +44,7 @@ pub use modules::{LoadError, Module, ReferenceKind, Refused, SymbolKind, is_devi
 pub use origin::Parameter;
 pub use paging::HostMemoryModule;
 pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLine};
-pub use simt::memory::{Addr, MapError};
+pub use simt::memory::{Accessing, Addr, MAX_DEVICES, MapError, Sharing};
 pub use simt::tensor;
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use simt::memory::{Addr, MapError, MemoryMap, Permission};
+use simt::memory::{AccessKind, Addr, MapError, MemoryMap, Permission, Sharing};
 
 use hostmem::{read_host, write_host};
 
@@ -61,6 +61,7 @@ impl Mirrors {
         permission: Permission,
     ) -> Result<(), MapError> {
         memory.map_at(name, Addr(address), len, permission)?;
+        memory.set_sharing(Addr(address), Sharing::All)?;
         self.ranges.insert(address, Range { len, host: address });
         Ok(())
     }
@@ -117,6 +118,10 @@ impl Mirrors {
         let mut changed = false;
         let mut held = [0; PAGE];
         for (&address, &Range { len, host }) in &self.ranges {
+            // A range that is hidden from the device of the launch stays as it is.
+            if memory.check(AccessKind::Load, Addr(address), len, 1).is_err() {
+                continue;
+            }
             let mut bytes = vec![0; len as usize];
             if read_host(host, &mut bytes) < bytes.len() {
                 return Err(HostUnmapped { address });

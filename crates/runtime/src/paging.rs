@@ -252,6 +252,6 @@ mod tests {
             host.run(kernel, shape, &last.to_le_bytes()).unwrap();
             assert_eq!(*std::hint::black_box(&mut out).last().unwrap(), 41);
         }
-        assert_eq!(host.context.memory_use().0, 4, "nothing but the variable is there");
+        assert_eq!(host.context.memory_use(0).0, 4, "nothing but the variable is there");
     }
 }

@@ -144,6 +144,7 @@ fn shape(d: &Driver, asked: &CUDA_ARRAY3D_DESCRIPTOR) -> Outcome<Shape> {
 fn allocate(d: &mut Driver, shape: Shape, asked: &CUDA_ARRAY3D_DESCRIPTOR) -> Outcome<Array> {
     let context = d.usable()?;
     let bytes = shape.bytes().ok_or(Status::INVALID_VALUE)?;
+    d.allocate_for(context)?;
     let name = format!("array #{}", d.textures.arrays.len() + d.textures.mipmapped.len() + 1);
     let address = d.device.allocate_aligned(&name, bytes, ALIGN).map_err(|e| of_map(&e))?;
     let call = d.calls.current();

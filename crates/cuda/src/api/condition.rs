@@ -5,7 +5,7 @@
 
 use cuda_abi::host::{Ptr, get, put_u64};
 use cuda_abi::{CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, Outcome, Status};
-use runtime::Addr;
+use runtime::{Addr, Sharing};
 
 use crate::errors::of_map;
 use crate::execution::condition::set_value;
@@ -36,6 +36,8 @@ pub(crate) fn create(
     }
     d.graphs.find(graph)?;
     let address = d.device.allocate("condition of a graph", 4).map_err(|error| of_map(&error))?;
+    // Kernels of all devices can set it.
+    d.device.set_sharing(address, Sharing::All).map_err(|error| of_map(&error))?;
     let default = (flags & ASSIGN_DEFAULT != 0).then_some(default);
     let new = Condition { default, used: false, holders: 1 };
     d.shared.conditions.insert(address.0, new);

@@ -74,7 +74,7 @@ pub(crate) fn status(settings: &Settings, device: i32, is_child: bool) -> Outcom
         bus_width: get(A::GLOBAL_MEMORY_BUS_WIDTH),
         multiprocessors: get(A::MULTIPROCESSOR_COUNT),
         memory: settings.memory,
-        used: used(USAGE.memory()),
+        used: used(USAGE.memory(device)),
         busy: used(USAGE.busy()),
     })
 }
@@ -126,7 +126,7 @@ pub(crate) fn by_pci_bus_id(d: &mut Driver, out: Ptr, id: Ptr) -> Outcome {
     put_i32(out, ordinal.ok_or(Status::INVALID_DEVICE)? as i32)
 }
 
-/// Returns whether the devices differ: each can access all others, because they share one memory.
+/// Returns whether the devices differ: each can be let access the memory of all others.
 pub(crate) fn can_access_peer(d: &mut Driver, out: Ptr, device: i32, peer: i32) -> Outcome {
     let (device, peer) = (d.device(device)?, d.device(peer)?);
     put_i32(out, i32::from(device != peer))

@@ -145,7 +145,7 @@ fn details(d: &Driver, action: &Action) -> Vec<String> {
         )],
         Action::Call { function, data } => vec![format!("{function:#x} ({data:#x})")],
         Action::Record(event) | Action::Wait(event) => vec![format!("event: {event:#x}")],
-        Action::Allocate { address, len } => vec![format!("{len} bytes at {address:#x}")],
+        Action::Allocate { address, len, .. } => vec![format!("{len} bytes at {address:#x}")],
         Action::Free(address) => vec![format!("{address:#x}")],
         Action::WaitValue(condition) => vec![condition.to_string()],
         Action::Conditional(work) => {

@@ -6,6 +6,7 @@ use cuda_abi::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUgraphMem_attribute, CUmemLocationType, Outcome, Status,
 };
 
+use super::pool::changed;
 use crate::errors::of_map;
 use crate::execution::allocation::{allocations, forget_unused};
 use crate::state::Driver;
@@ -20,13 +21,18 @@ pub(super) fn allocation(d: &mut Driver, at: Ptr) -> Outcome<Action> {
     {
         return Err(Status::NOT_SUPPORTED);
     }
-    d.device(p.poolProps.location.id)?;
-    reserve(d, p.bytesize)
+    let device = d.device(p.poolProps.location.id)?;
+    let devices = match p.accessDescCount as usize {
+        0 => 1 << device,
+        count => changed(d, 1 << device, p.accessDescs, count)? | 1 << device,
+    };
+    reserve(d, p.bytesize, device, devices)
 }
 
-/// Reserves the address of an allocation of a graph.
-pub(super) fn reserve(d: &mut Driver, len: u64) -> Outcome<Action> {
-    let (_, limit) = d.device.memory_use();
+/// Reserves the address of an allocation of a graph: memory of a device that a set of devices may
+/// access.
+pub(super) fn reserve(d: &mut Driver, len: u64, device: i32, devices: u16) -> Outcome<Action> {
+    let (_, limit) = d.memory_use(device);
     if len == 0 {
         return Err(Status::INVALID_VALUE);
     }
@@ -36,7 +42,7 @@ pub(super) fn reserve(d: &mut Driver, len: u64) -> Outcome<Action> {
     let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
     let address = d.device.reserve(room, 1).map_err(|error| of_map(&error))?.0;
     d.memory.of_graphs.insert(address, 1);
-    Ok(Action::Allocate { address, len })
+    Ok(Action::Allocate { address, len, device, devices })
 }
 
 /// Creates the release of an allocation of a graph. In one graph there is one release of each.

@@ -4,13 +4,14 @@
 //! A device can access a mapping once the client has allowed it. Physical memory can be mapped once
 //! at a time.
 
-use cuda_abi::host::{Ptr, get, get_list, put, put_u64};
+use cuda_abi::host::{Ptr, get, put, put_u64};
 use cuda_abi::{
-    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationProp,
-    CUmemAllocationType, CUmemLocation, CUmemLocationType, Outcome, Status,
+    CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType, Outcome, Status,
 };
 use runtime::Addr;
 
+use super::pool::{changed, flags, share};
 use crate::errors::{of_context, of_map};
 use crate::execution::order;
 use crate::state::Driver;
@@ -95,8 +96,9 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, len: usize, at: Ptr, flags: u64) 
     if flags != 0 {
         return Err(Status::INVALID_VALUE);
     }
-    let (used, limit) = d.device.memory_use();
-    if len > limit.saturating_sub(used).saturating_sub(d.mappings.hidden()) {
+    let device = properties.location.id;
+    let (used, limit) = d.memory_use(device);
+    if len > limit.saturating_sub(used).saturating_sub(d.mappings.hidden(device)) {
         return Err(Status::OUT_OF_MEMORY);
     }
     let handle = d.handle();
@@ -156,7 +158,7 @@ pub(crate) fn map(
         return Err(d.unsupported("memory that is mapped twice"));
     }
     physical.mapped = Some(address);
-    d.mappings.mapped.insert(address, Mapping { len, handle, accessible: false });
+    d.mappings.mapped.insert(address, Mapping { len, handle, devices: 0 });
     Ok(())
 }
 
@@ -164,7 +166,7 @@ pub(crate) fn unmap(d: &mut Driver, address: u64, len: usize) -> Outcome {
     let context = d.usable()?;
     order::settled(d, context)?;
     for start in d.mappings.within(address, len as u64)? {
-        hide(d, start)?;
+        allow(d, context, start, 0)?;
         if let Some(mapping) = d.mappings.mapped.remove(&start) {
             d.mappings.find_mut(mapping.handle)?.mapped = None;
             d.mappings.forget_unused(mapping.handle);
@@ -181,25 +183,15 @@ pub(crate) fn set_access(
     list: Ptr,
     count: usize,
 ) -> Outcome {
-    use CUmemAccess_flags as F;
     let context = d.usable()?;
     let mappings = d.mappings.within(address, len as u64)?;
     if count == 0 {
         return Err(Status::INVALID_VALUE);
     }
-    for access in get_list::<CUmemAccessDesc>(list, count)? {
-        if access.location.r#type != CUmemLocationType::DEVICE as i32 {
-            return Err(d.unsupported("access of the host to mappings"));
-        }
-        d.device(access.location.id)?;
-        // All devices have one memory.
-        for &start in &mappings {
-            match F::of(access.flags)? {
-                F::READWRITE => show(d, context, start)?,
-                F::NONE => hide(d, start)?,
-                F::READ => return Err(d.unsupported("mappings that devices can only read")),
-            }
-        }
+    for start in mappings {
+        let before = d.mappings.mapped.get(&start).map_or(0, |mapping| mapping.devices);
+        let devices = changed(d, before, list, count)?;
+        allow(d, context, start, devices)?;
     }
     Ok(())
 }
@@ -207,18 +199,34 @@ pub(crate) fn set_access(
 /// Writes what devices can do with the memory around an address.
 pub(crate) fn access(d: &mut Driver, out: Ptr, location: Ptr, address: u64) -> Outcome {
     let location = get::<CUmemLocation>(location)?;
-    d.device(location.id)?;
+    let device = d.device(location.id)?;
     let (_, mapping) = d.mappings.around(address).ok_or(Status::INVALID_VALUE)?;
-    let flags =
-        if mapping.accessible { CUmemAccess_flags::READWRITE } else { CUmemAccess_flags::NONE };
-    put_u64(out, flags as u64)
+    put_u64(out, flags(mapping.devices, device) as u64)
 }
 
-/// Lets devices access a mapping.
+/// Lets a set of devices access a mapping, and no others.
+fn allow(d: &mut Driver, context: u64, start: u64, devices: u16) -> Outcome {
+    let before = d.mappings.mapped.get(&start).map_or(0, |mapping| mapping.devices);
+    match (before, devices) {
+        (0, 0) => return Ok(()),
+        (0, _) => show(d, context, start)?,
+        (_, 0) => hide(d, start)?,
+        _ => {}
+    }
+    if devices != 0 {
+        share(&mut d.device, start, devices)?;
+    }
+    if let Some(mapping) = d.mappings.mapped.get_mut(&start) {
+        mapping.devices = devices;
+    }
+    Ok(())
+}
+
+/// Makes the memory of a mapping accessible.
 fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
-    let Some(mapping) = d.mappings.mapped.get(&start).copied().filter(|m| !m.accessible) else {
-        return Ok(());
-    };
+    let mapping = d.mappings.mapped.get(&start).copied().ok_or(Status::INVALID_VALUE)?;
+    let location = d.mappings.find_mut(mapping.handle)?.properties.location;
+    d.device.set_device(location.id as u8);
     let name = format!("mapped memory #{}", d.memory.count + 1);
     let shown = d.device.allocate_at(&name, Addr(start), mapping.len);
     shown.map_err(|error| of_map(&error))?;
@@ -226,26 +234,17 @@ fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
     if let Some(content) = d.mappings.find_mut(mapping.handle)?.content.take() {
         d.device.write(Addr(start), &content).map_err(|error| of_context(&error))?;
     }
-    if let Some(mapping) = d.mappings.mapped.get_mut(&start) {
-        mapping.accessible = true;
-    }
     Ok(())
 }
 
-/// Hides a mapping from the devices. The content stays if the client can map it again.
+/// Hides a mapping from all devices. The content stays if the client can map it again.
 fn hide(d: &mut Driver, start: u64) -> Outcome {
-    let Some(mapping) = d.mappings.mapped.get(&start).copied().filter(|m| m.accessible) else {
-        return Ok(());
-    };
+    let mapping = d.mappings.mapped.get(&start).copied().ok_or(Status::INVALID_VALUE)?;
     if d.mappings.find_mut(mapping.handle)?.references > 0 {
         let mut content = vec![0; mapping.len as usize];
         d.device.read(Addr(start), &mut content).map_err(|error| of_context(&error))?;
         d.mappings.find_mut(mapping.handle)?.content = Some(content);
     }
     d.memory.remove(start);
-    d.device.free(Addr(start)).map_err(|error| of_map(&error))?;
-    if let Some(mapping) = d.mappings.mapped.get_mut(&start) {
-        mapping.accessible = false;
-    }
-    Ok(())
+    d.device.free(Addr(start)).map_err(|error| of_map(&error))
 }

@@ -17,7 +17,8 @@ const PITCH: u64 = 512;
 
 pub(crate) fn alloc(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
     let context = d.usable()?;
-    let address = alloc_in(d, context, len as u64, 0)?;
+    let device = d.context(context)?.device;
+    let address = alloc_in(d, (context, device), len as u64, 0)?;
     let written = put_u64(out, address);
     kept(d, address, written)
 }
@@ -27,16 +28,22 @@ pub(crate) fn kept(d: &mut Driver, address: u64, written: Outcome) -> Outcome {
     written.inspect_err(|_| release(d, address))
 }
 
-/// Allocates device memory.
-pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Outcome<u64> {
+/// Allocates memory of a device.
+pub(crate) fn alloc_in(
+    d: &mut Driver,
+    (context, device): (u64, i32),
+    len: u64,
+    pool: u64,
+) -> Outcome<u64> {
     if len == 0 {
         return Err(Status::INVALID_VALUE);
     }
     let name = format!("device memory #{}", d.memory.count + 1);
     let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
     let align = if room >= LARGE_PAGE { LARGE_PAGE } else { 1 };
+    d.device.set_device(device as u8);
     let found = d.device.allocate_aligned(&name, room, align);
-    let address = found.map_err(|error| refused(d, len, &error))?.0;
+    let address = found.map_err(|error| refused(d, device, len, &error))?.0;
     d.memory.insert(address, len, context, AllocationKind::Device, pool);
     note_allocated(d, address, len);
     Ok(address)
@@ -56,7 +63,8 @@ pub(crate) fn alloc_pitch(
     }
     let row = (width as u64).checked_next_multiple_of(PITCH).ok_or(Status::OUT_OF_MEMORY)?;
     let len = row.checked_mul(height as u64).ok_or(Status::OUT_OF_MEMORY)?;
-    let address = alloc_in(d, context, len, 0)?;
+    let device = d.context(context)?.device;
+    let address = alloc_in(d, (context, device), len, 0)?;
     let written = put_u64(out, address).and_then(|()| put_u64(pitch, row));
     kept(d, address, written)
 }
@@ -67,7 +75,8 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
         return Err(Status::INVALID_VALUE);
     }
     CUmemAttach_flags::of(flags as i32)?;
-    let pages = host_pages(d, len)?;
+    let device = d.allocate_for(context)?;
+    let pages = host_pages(d, device, len)?;
     let address = pages.address();
     d.device.map_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
     d.memory.insert(address, len as u64, context, AllocationKind::Managed(pages), 0);
@@ -78,10 +87,10 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
 
 /// Returns the status of a failed allocation, and reports the reason once: programs that ignore the
 /// status continue with an invalid pointer.
-fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
+fn refused(d: &mut Driver, device: i32, len: u64, error: &MapError) -> Status {
     let status = of_map(error);
     if status == Status::OUT_OF_MEMORY {
-        let (used, limit) = d.device.memory_use();
+        let (used, limit) = d.memory_use(device);
         let why = if len > limit.saturating_sub(used) {
             "SIMTLAB_DEVICE_MEMORY says how many there are"
         } else {
@@ -99,12 +108,12 @@ fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
 }
 
 /// Allocates host pages, if device memory of this size is free.
-fn host_pages(d: &mut Driver, len: usize) -> Outcome<Pages> {
-    let (used, limit) = d.device.memory_use();
+fn host_pages(d: &mut Driver, device: i32, len: usize) -> Outcome<Pages> {
+    let (used, limit) = d.memory_use(device);
     let bytes = len as u64;
     let none = MapError::Limit { name: "pages".into(), len: bytes, mapped: used, limit };
     let pages = if bytes > limit.saturating_sub(used) { None } else { Pages::new(len) };
-    pages.ok_or_else(|| refused(d, bytes, &none))
+    pages.ok_or_else(|| refused(d, device, bytes, &none))
 }
 
 pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
@@ -151,8 +160,8 @@ pub(crate) fn free_all(d: &mut Driver, context: u64) {
 }
 
 pub(crate) fn info(d: &mut Driver, free: Ptr, total: Ptr) -> Outcome {
-    d.usable()?;
-    let (used, limit) = d.device.memory_use();
+    let context = d.usable()?;
+    let (used, limit) = d.memory_use(d.context(context)?.device);
     put_u64_if(free, limit.saturating_sub(used))?;
     put_u64_if(total, limit)
 }
@@ -178,7 +187,8 @@ pub(crate) fn host_alloc(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Ou
     if len == 0 || flags > 7 {
         return Err(Status::INVALID_VALUE);
     }
-    let pages = host_pages(d, len)?;
+    let device = d.context(context)?.device;
+    let pages = host_pages(d, device, len)?;
     put_u64(out, pages.address())?;
     d.memory.insert(pages.address(), len as u64, context, AllocationKind::Host(pages, flags), 0);
     Ok(())

@@ -80,6 +80,7 @@ fn read_image(d: &Driver, image: Ptr) -> Outcome<Vec<Text>> {
 }
 
 fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bool) -> Outcome {
+    d.allocate_for(context)?;
     let mut pages = Vec::new();
     let loaded = d.device.load_managed(&code, &mut |size| {
         let new = Pages::new(usize::try_from(size).ok()?)?;

@@ -303,7 +303,9 @@ pub(crate) fn parameters(d: &mut Driver, node: u64, kind: CUgraphNodeType, out: 
         Action::Call { function, data } => {
             put(out, &CUDA_HOST_NODE_PARAMS { r#fn: function, userData: data })
         }
-        Action::Allocate { address, len } => put(out, &shown_allocation(address, len)),
+        Action::Allocate { address, len, device, .. } => {
+            put(out, &shown_allocation(address, len, device))
+        }
         Action::Conditional(work) => {
             let size = work.bodies.len() as u32;
             let (handle, kind) = (work.condition, work.kind as i32);
@@ -437,8 +439,8 @@ fn shown_fill(fill: &Fill) -> CUDA_MEMSET_NODE_PARAMS {
     }
 }
 
-fn shown_allocation(address: u64, len: u64) -> CUDA_MEM_ALLOC_NODE_PARAMS {
-    let location = CUmemLocation { r#type: CUmemLocationType::DEVICE as i32, id: 0 };
+fn shown_allocation(address: u64, len: u64, id: i32) -> CUDA_MEM_ALLOC_NODE_PARAMS {
+    let location = CUmemLocation { r#type: CUmemLocationType::DEVICE as i32, id };
     let pinned = CUmemAllocationType::PINNED as i32;
     CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: CUmemPoolProps { allocType: pinned, location, ..CUmemPoolProps::zeroed() },

@@ -20,15 +20,30 @@ struct Target {
     id: u64,
     host: bool,
     managed: bool,
+    /// Whose memory it is.
+    device: i32,
+    /// Whether kernels of the current context can access it.
+    accessible: bool,
     /// Whether the client has mapped it.
     mapped: bool,
     pool: u64,
+}
+
+/// Returns the device whose memory lies at an address, and whether kernels of the current context
+/// can access it: memory of the host is that of its context's device, and all can.
+fn device(d: &Driver, address: u64, context: u64) -> (i32, bool) {
+    let Some((device, sharing)) = d.device.sharing(Addr(address)) else {
+        return (d.contexts.get(&context).map_or(0, |c| c.device), true);
+    };
+    let current = d.current().and_then(|current| d.accessing(current));
+    (device.into(), current.ok().is_none_or(|current| current.may(device, sharing)))
 }
 
 fn target(d: &Driver, address: u64) -> Option<Target> {
     if let Some((start, a)) = d.memory.around(address) {
         let host = matches!(a.kind, AllocationKind::Host(..) | AllocationKind::Registered(_));
         let managed = a.is_managed();
+        let (device, accessible) = device(d, address, a.context);
         return Some(Target {
             start,
             len: a.len,
@@ -36,6 +51,8 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
             id: a.id,
             host,
             managed,
+            device,
+            accessible,
             mapped: matches!(a.kind, AllocationKind::Mapped),
             pool: a.pool,
         });
@@ -47,6 +64,7 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
         m.code.variables().any(is_here)
     })?;
     let (host, managed) = (false, false);
+    let (device, accessible) = device(d, address, module.context);
     Some(Target {
         start: start.0,
         len,
@@ -54,6 +72,8 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
         id: start.0,
         host,
         managed,
+        device,
+        accessible,
         mapped: false,
         pool: 0,
     })
@@ -61,17 +81,12 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
 
 pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, address: u64) -> Outcome {
     let Some(target) = target(d, address) else { return Err(Status::INVALID_VALUE) };
-    let bytes = value(d, CUpointer_attribute::of(attribute)?, address, &target)?;
+    let bytes = value(CUpointer_attribute::of(attribute)?, address, &target)?;
     put_bytes(out, &bytes)
 }
 
 /// Returns the bytes of an attribute's value.
-fn value(
-    d: &Driver,
-    attribute: CUpointer_attribute,
-    address: u64,
-    target: &Target,
-) -> Outcome<Vec<u8>> {
+fn value(attribute: CUpointer_attribute, address: u64, target: &Target) -> Outcome<Vec<u8>> {
     use CUpointer_attribute as A;
     let int = |value: i32| Ok(value.to_ne_bytes().to_vec());
     let word = |value: u64| Ok(value.to_ne_bytes().to_vec());
@@ -80,18 +95,19 @@ fn value(
         A::CONTEXT => word(target.context),
         A::MEMORY_TYPE if target.host => int(CUmemorytype::HOST as i32),
         A::MEMORY_TYPE => int(CUmemorytype::DEVICE as i32),
-        A::DEVICE_POINTER => word(address),
+        A::DEVICE_POINTER if target.accessible => word(address),
         A::HOST_POINTER if target.host || target.managed => word(address),
-        // The host cannot access the memory; there are no tokens for other drivers.
-        A::HOST_POINTER | A::P2P_TOKENS => Err(Status::INVALID_VALUE),
+        // The host or the device cannot access the memory; there are no tokens for other drivers.
+        A::DEVICE_POINTER | A::HOST_POINTER | A::P2P_TOKENS => Err(Status::INVALID_VALUE),
         A::SYNC_MEMOPS | A::MAPPED => flag(true),
         A::BUFFER_ID => word(target.id),
         A::IS_MANAGED => flag(target.managed),
-        A::DEVICE_ORDINAL => int(d.contexts.get(&target.context).map_or(0, |c| c.device)),
+        A::DEVICE_ORDINAL => int(target.device),
         A::IS_LEGACY_CUDA_IPC_CAPABLE | A::IS_GPU_DIRECT_RDMA_CAPABLE => flag(false),
         A::RANGE_START_ADDR => word(target.start),
         A::RANGE_SIZE => word(target.len),
-        A::ACCESS_FLAGS => int(CUmemAccess_flags::READWRITE as i32),
+        A::ACCESS_FLAGS if target.accessible => int(CUmemAccess_flags::READWRITE as i32),
+        A::ACCESS_FLAGS => int(CUmemAccess_flags::NONE as i32),
         A::MEMPOOL_HANDLE => word(target.pool),
         A::MAPPING_SIZE if target.mapped => word(target.len),
         A::MAPPING_BASE_ADDR if target.mapped => word(target.start),
@@ -114,7 +130,7 @@ pub(crate) fn attributes(
     let target = target(d, address);
     for (kind, place) in kinds.into_iter().zip(places) {
         let kind = CUpointer_attribute::of(kind)?;
-        let given = target.as_ref().and_then(|k| value(d, kind, address, k).ok());
+        let given = target.as_ref().and_then(|k| value(kind, address, k).ok());
         put_bytes(place as Ptr, &given.unwrap_or_else(|| absent(kind)))?;
     }
     Ok(())

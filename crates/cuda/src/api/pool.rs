@@ -1,17 +1,19 @@
 //! Memory pools, and allocation in stream order, which is the order of calls here.
 
-use cuda_abi::host::{Ptr, get, put_i32, put_u64};
+use cuda_abi::host::{Ptr, get, get_list, put_i32, put_u64};
 use cuda_abi::{
-    CUmemAccess_flags, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute,
-    CUmemPoolProps, Outcome, Status,
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation, CUmemLocationType,
+    CUmemPool_attribute, CUmemPoolProps, Outcome, Status,
 };
 
 use super::memory::{alloc_in, free, kept};
 use super::{capture, graph_memory};
+use crate::errors::of_map;
 use crate::execution::order;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pool::Pool;
+use runtime::{Addr, Context, Sharing};
 
 /// Returns the default and the current pool of a device; creates the default pool on first use.
 fn pools_of(d: &mut Driver, device: i32) -> Outcome<(u64, u64)> {
@@ -20,7 +22,7 @@ fn pools_of(d: &mut Driver, device: i32) -> Outcome<(u64, u64)> {
         return Ok(known);
     }
     let handle = d.handle();
-    d.pools.pools.insert(handle, Pool { device, default: true, ..Pool::default() });
+    d.pools.pools.insert(handle, Pool { default: true, ..Pool::of(device) });
     d.pools.of_device.insert(device, (handle, handle));
     Ok((handle, handle))
 }
@@ -84,7 +86,7 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, properties: Ptr) -> Outcome {
     let device = d.device(p.location.id)?;
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.pools.pools.insert(handle, Pool { device, ..Pool::default() });
+    d.pools.pools.insert(handle, Pool::of(device));
     Ok(())
 }
 
@@ -141,14 +143,59 @@ pub(crate) fn trim(d: &mut Driver, pool: u64, _keep: usize) -> Outcome {
     d.pools.find(pool).map(drop)
 }
 
-pub(crate) fn set_access(d: &mut Driver, pool: u64, _list: Ptr, _count: usize) -> Outcome {
-    d.pools.find(pool).map(drop)
+/// Changes which devices may access the memory of a pool, also that which is allocated already.
+pub(crate) fn set_access(d: &mut Driver, pool: u64, list: Ptr, count: usize) -> Outcome {
+    let &Pool { device, devices, .. } = d.pools.find(pool)?;
+    // The pool's own device may always access it.
+    let devices = changed(d, devices, list, count)? | 1 << device;
+    if let Some(pool) = d.pools.pools.get_mut(&pool) {
+        pool.devices = devices;
+    }
+    let theirs = d.memory.live.iter().filter(|(_, a)| a.pool == pool);
+    for &address in theirs.map(|(address, _)| address) {
+        share(&mut d.device, address, devices)?;
+    }
+    Ok(())
 }
 
-/// Returns that all devices can read and write.
-pub(crate) fn get_access(d: &mut Driver, out: Ptr, pool: u64, _location: Ptr) -> Outcome {
-    d.pools.find(pool)?;
-    put_i32(out, CUmemAccess_flags::READWRITE as i32)
+/// Returns a set of devices with the changes of a list of descriptors.
+pub(super) fn changed(d: &Driver, mut devices: u16, list: Ptr, count: usize) -> Outcome<u16> {
+    use CUmemAccess_flags as F;
+    for access in get_list::<CUmemAccessDesc>(list, count)? {
+        if access.location.r#type != CUmemLocationType::DEVICE as i32 {
+            return Err(d.unsupported("access of the host to memory of a device"));
+        }
+        let bit = 1 << d.device(access.location.id)?;
+        match F::of(access.flags)? {
+            F::READWRITE => devices |= bit,
+            F::NONE => devices &= !bit,
+            F::READ => return Err(d.unsupported("memory that devices can only read")),
+        }
+    }
+    Ok(devices)
+}
+
+/// Lets a set of devices access an allocation.
+pub(super) fn share(device: &mut Context, address: u64, devices: u16) -> Outcome {
+    device.set_sharing(Addr(address), Sharing::Devices(devices)).map_err(|error| of_map(&error))
+}
+
+/// Returns what a device may do with memory that a set of devices may access.
+pub(super) fn flags(devices: u16, device: i32) -> CUmemAccess_flags {
+    match devices >> device & 1 {
+        0 => CUmemAccess_flags::NONE,
+        _ => CUmemAccess_flags::READWRITE,
+    }
+}
+
+pub(crate) fn get_access(d: &mut Driver, out: Ptr, pool: u64, location: Ptr) -> Outcome {
+    let devices = d.pools.find(pool)?.devices;
+    let location = get::<CUmemLocation>(location)?;
+    if location.r#type != CUmemLocationType::DEVICE as i32 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let device = d.device(location.id)?;
+    put_i32(out, flags(devices, device) as i32)
 }
 
 pub(crate) fn alloc_async(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> Outcome {
@@ -159,11 +206,12 @@ pub(crate) fn alloc_async(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> 
 
 pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream: u64) -> Outcome {
     let context = d.stream_context(stream)?;
-    d.pools.find(pool)?;
+    let &Pool { device, devices, .. } = d.pools.find(pool)?;
     if capture::is_captured(d, stream)? {
-        return alloc_captured(d, out, len, stream);
+        return alloc_captured(d, out, len, (stream, device, devices));
     }
-    let address = alloc_in(d, context, len as u64, pool)?;
+    let address = alloc_in(d, (context, device), len as u64, pool)?;
+    share(&mut d.device, address, devices)?;
     let written = put_u64(out, address);
     kept(d, address, written)?;
     if let Some(pool) = d.pools.pools.get_mut(&pool) {
@@ -173,9 +221,15 @@ pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream
     Ok(())
 }
 
-/// Adds an allocation to the graph that a stream captures.
-fn alloc_captured(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> Outcome {
-    let action = graph_memory::reserve(d, len as u64)?;
+/// Adds an allocation to the graph that a stream captures: memory of a device that a set of devices
+/// may access.
+fn alloc_captured(
+    d: &mut Driver,
+    out: Ptr,
+    len: usize,
+    (stream, device, devices): (u64, i32, u16),
+) -> Outcome {
+    let action = graph_memory::reserve(d, len as u64, device, devices)?;
     let Action::Allocate { address, .. } = action else { return Err(Status::UNKNOWN) };
     let kept = put_u64(out, address).and_then(|()| capture::add(d, stream, action.clone()));
     kept.inspect_err(|_| graph_memory::forget(d, &action))

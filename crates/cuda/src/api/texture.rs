@@ -212,6 +212,7 @@ pub(super) fn sampler(asked: &CUDA_TEXTURE_DESC, resource: &Resource) -> Outcome
 
 /// Makes an object on the device.
 fn make(d: &mut Driver, out: Ptr, descriptor: &Descriptor, object: Object) -> Outcome {
+    d.allocate_for(object.context)?;
     let name = if descriptor.surface { "surface object" } else { "texture object" };
     let at = d.device.allocate_aligned(name, BYTES as u64, ALIGN).map_err(|e| of_map(&e))?;
     let written = d.device.write(at, &descriptor.encode()).map_err(|e| of_context(&e));

@@ -2,7 +2,7 @@
 //! release.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Addr, Event};
+use runtime::{Addr, Event, Sharing};
 
 use crate::errors::of_map;
 use crate::state::Driver;
@@ -64,11 +64,19 @@ pub(crate) fn allocations(plan: &Plan) -> Vec<u64> {
     found
 }
 
-/// Allocates memory at its reserved address.
-pub(super) fn allocate(d: &mut Driver, context: u64, address: u64, len: u64) -> Outcome {
+/// Allocates memory of a device at its reserved address, which a set of devices may access.
+pub(super) fn allocate(
+    d: &mut Driver,
+    context: u64,
+    (address, len): (u64, u64),
+    (device, devices): (i32, u16),
+) -> Outcome {
+    d.device.set_device(device as u8);
     let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
     let name = format!("memory of a graph #{}", d.memory.count + 1);
     d.device.allocate_at(&name, Addr(address), room).map_err(|error| of_map(&error))?;
+    let shared = d.device.set_sharing(Addr(address), Sharing::Devices(devices));
+    shared.map_err(|error| of_map(&error))?;
     d.memory.insert(address, len, context, AllocationKind::Device, 0);
     note_allocated(d, address, len);
     Ok(())

@@ -2,7 +2,7 @@
 
 use cuda_abi::{Outcome, Status};
 use runtime::{
-    Check, Event, Failure, Faults, LaunchTotals, Launched, Report, Shape, ToleratedAccess,
+    Check, Context, Event, Failure, Faults, LaunchTotals, Launched, Report, Shape, ToleratedAccess,
 };
 
 use super::Step;
@@ -26,13 +26,13 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     }
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
+    d.allocate_for(context)?;
     let shown = map_pinned(d, &launch.params);
     let keeps = others_can_change_memory(d, context);
-    swap_heap(d, context);
     let begun = profile::now();
-    let end = USAGE
-        .during(|| d.device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps));
-    swap_heap(d, context);
+    let end = on_device(d, context, |device| {
+        device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps)
+    })?;
     let launch = Ran { function: launch.function, name, shape: launch.shape, shown, begun };
     conclude(d, context, launch, end)
 }
@@ -40,10 +40,20 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
 /// Goes on with a launch that was kept.
 pub(super) fn resume(d: &mut Driver, context: u64, held: HeldLaunch) -> Outcome<Step> {
     let HeldLaunch { waiting, function, name, shape, shown, begun } = held;
-    swap_heap(d, context);
-    let end = USAGE.during(|| d.device.resume(*waiting));
-    swap_heap(d, context);
+    d.allocate_for(context)?;
+    let end = on_device(d, context, |device| device.resume(*waiting))?;
     conclude(d, context, Ran { function, name, shape, shown, begun }, end)
+}
+
+/// Runs a kernel of a context, with its device heap, on the memory that its device may access.
+fn on_device<T>(d: &mut Driver, context: u64, run: impl FnOnce(&mut Context) -> T) -> Outcome<T> {
+    let accessing = d.accessing(context)?;
+    swap_heap(d, context);
+    d.device.set_accessing(Some(accessing));
+    let end = USAGE.during(|| run(&mut d.device));
+    d.device.set_accessing(None);
+    swap_heap(d, context);
+    Ok(end)
 }
 
 /// Makes a context fail because a launch that was kept waits forever.
@@ -107,13 +117,14 @@ fn unmap(d: &mut Driver, shown: &[u64]) {
 }
 
 /// Returns whether something besides a launch can change what it sees: the host, through memory
-/// that both see, or other streams of its context. Where a hang undoes its launch, nothing waits:
-/// the client goes on with what was there before.
+/// that both see, other streams of its context, or peers. Where a hang undoes its launch, nothing
+/// waits: the client goes on with what was there before.
 fn others_can_change_memory(d: &Driver, context: u64) -> bool {
     let is_shared = |a: &Allocation| a.context == context && !a.is_on_device();
     let can_wait = !d.settings.synchronous && d.settings.faults != Faults::Launch;
     let has_streams = d.streams.values().any(|stream| stream.context == context);
-    can_wait && (has_streams || d.memory.live.values().any(is_shared))
+    let has_peers = d.contexts.values().any(|c| !c.peers.is_empty());
+    can_wait && (has_streams || has_peers || d.memory.live.values().any(is_shared))
 }
 
 /// Swaps a context's device heap into the device, or out of it.

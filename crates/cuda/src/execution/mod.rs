@@ -76,7 +76,9 @@ fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome<Step> {
                 profile::copied_box(d, context, copy, begun);
             }
         }
-        Action::Allocate { address, len } => allocation::allocate(d, context, *address, *len)?,
+        Action::Allocate { address, len, device, devices } => {
+            allocation::allocate(d, context, (*address, *len), (*device, *devices))?;
+        }
         Action::Free(address) => allocation::free(d, *address)?,
         Action::Record(event) => record(d, *event)?,
         Action::Wait(event) => {

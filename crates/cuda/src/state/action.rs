@@ -156,10 +156,13 @@ pub(crate) enum Action {
     /// All work of another graph, which belongs to the node.
     Graph(u64),
     Conditional(Conditional),
-    /// Allocates memory of `len` bytes at a reserved address.
+    /// Allocates memory of a device, of `len` bytes at a reserved address, which the devices of the
+    /// set bits may access.
     Allocate {
         address: u64,
         len: u64,
+        device: i32,
+        devices: u16,
     },
     /// Frees memory that a graph has allocated.
     Free(u64),

@@ -22,8 +22,8 @@ pub(crate) struct Physical {
 pub(crate) struct Mapping {
     pub(crate) len: u64,
     pub(crate) handle: u64,
-    /// Whether the devices can access it.
-    pub(crate) accessible: bool,
+    /// The devices that can access it, as bits.
+    pub(crate) devices: u16,
 }
 
 /// All physical memory by handle, and all mappings by address.
@@ -68,11 +68,12 @@ impl Mappings {
         before.is_some_and(|(&at, mapping)| at + mapping.len > start)
     }
 
-    /// Returns the bytes of physical memory that devices cannot access now.
-    pub(crate) fn hidden(&self) -> u64 {
+    /// Returns the bytes of physical memory of a device that no device can access now.
+    pub(crate) fn hidden(&self, device: i32) -> u64 {
         let is_hidden = |physical: &&Physical| {
             let mapping = physical.mapped.and_then(|at| self.mapped.get(&at));
-            !mapping.is_some_and(|mapping| mapping.accessible)
+            let is_here = physical.properties.location.id == device;
+            is_here && mapping.is_none_or(|mapping| mapping.devices == 0)
         };
         self.physical.values().filter(is_hidden).map(|physical| physical.len).sum()
     }

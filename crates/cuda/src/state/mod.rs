@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use cuda_abi::{Outcome, Status};
 use runtime::device::Limits;
-use runtime::{Check, Context as Device, Event, EventLog, FindingLog, LaunchTotals};
+use runtime::{Accessing, Check, Context as Device, Event, EventLog, FindingLog, LaunchTotals};
 
 use crate::settings::Settings;
 use array::Textures;
@@ -228,6 +228,26 @@ impl Driver {
         let count = self.settings.visible.len();
         let known = usize::try_from(device).is_ok_and(|device| device < count);
         if known { Ok(device) } else { Err(Status::INVALID_DEVICE) }
+    }
+
+    /// Returns the bytes of a device's memory in use, and how many it has.
+    pub(crate) fn memory_use(&self, device: i32) -> (u64, u64) {
+        self.device.memory_use(device as u8)
+    }
+
+    /// Makes memory that is allocated from now on that of a context's device, and returns it.
+    pub(crate) fn allocate_for(&mut self, context: u64) -> Outcome<i32> {
+        let device = self.context(context)?.device;
+        self.device.set_device(device as u8);
+        Ok(device)
+    }
+
+    /// Returns what kernels of a context may access: the memory of its device and of its peers.
+    pub(crate) fn accessing(&self, context: u64) -> Outcome<Accessing> {
+        let context = self.context(context)?;
+        let peers = context.peers.iter().filter_map(|peer| self.contexts.get(peer));
+        let peers = peers.fold(0, |peers, peer| peers | 1 << peer.device);
+        Ok(Accessing { device: context.device as u8, peers })
     }
 
     /// Checks a stream, and returns its context.

@@ -8,12 +8,21 @@ use cuda_abi::{CUmemPool_attribute, Outcome, Status};
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) device: i32,
+    /// The devices that may access its memory, as bits.
+    pub(crate) devices: u16,
     /// Attributes that were set.
     pub(crate) attributes: BTreeMap<CUmemPool_attribute, u64>,
     pub(crate) used: u64,
     pub(crate) most: u64,
     /// Whether it is a device's default pool.
     pub(crate) default: bool,
+}
+
+impl Pool {
+    /// Returns a pool of a device, which alone may access it.
+    pub(crate) fn of(device: i32) -> Self {
+        Self { device, devices: 1 << device, ..Self::default() }
+    }
 }
 
 /// All pools.

@@ -5,25 +5,22 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
+use runtime::MAX_DEVICES;
+
 /// The use of the device by this process.
 #[derive(Debug)]
 pub(crate) struct Usage {
-    memory: AtomicU64,
-    /// Contexts by device.
-    contexts: [AtomicU32; MOST_DEVICES],
+    /// Bytes of memory, and contexts, by device.
+    devices: [(AtomicU64, AtomicU32); MAX_DEVICES],
     /// Nanoseconds of the launches that have ended.
     busy: AtomicU64,
     /// When the running launch has begun; 0 if none runs.
     running: AtomicU64,
 }
 
-/// The maximum number of devices.
-pub(crate) const MOST_DEVICES: usize = 16;
-
 /// The use by this process. It is beside the driver, whose lock is held while kernels run.
 pub(crate) static USAGE: Usage = Usage {
-    memory: AtomicU64::new(0),
-    contexts: [const { AtomicU32::new(0) }; MOST_DEVICES],
+    devices: [const { (AtomicU64::new(0), AtomicU32::new(0)) }; MAX_DEVICES],
     busy: AtomicU64::new(0),
     running: AtomicU64::new(0),
 };
@@ -35,28 +32,22 @@ fn now() -> u64 {
 }
 
 impl Usage {
-    /// Notes the bytes of memory in use, and the devices of the contexts.
-    pub(crate) fn note(&self, memory: u64, devices: impl Iterator<Item = i32>) {
-        let mut contexts = [0; MOST_DEVICES];
-        for device in devices {
-            if let Some(count) = contexts.get_mut(device as usize) {
-                *count += 1;
-            }
-        }
-        self.memory.store(memory, Ordering::Relaxed);
-        for (to, count) in self.contexts.iter().zip(contexts) {
-            to.store(count, Ordering::Relaxed);
+    /// Notes the bytes of memory and the contexts of a device of the machine.
+    pub(crate) fn note(&self, device: i32, memory: u64, contexts: u32) {
+        if let Some((bytes, count)) = self.devices.get(device as usize) {
+            bytes.store(memory, Ordering::Relaxed);
+            count.store(contexts, Ordering::Relaxed);
         }
     }
 
-    /// Returns the bytes of memory in use.
-    pub(crate) fn memory(&self) -> u64 {
-        self.memory.load(Ordering::Relaxed)
+    /// Returns the bytes of memory of a device that are in use.
+    pub(crate) fn memory(&self, device: i32) -> u64 {
+        self.devices.get(device as usize).map_or(0, |(bytes, _)| bytes.load(Ordering::Relaxed))
     }
 
     /// Returns the number of contexts of a device.
     pub(crate) fn contexts(&self, device: i32) -> u32 {
-        self.contexts.get(device as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+        self.devices.get(device as usize).map_or(0, |(_, count)| count.load(Ordering::Relaxed))
     }
 
     /// Returns the nanoseconds for which kernels have run, up to now.

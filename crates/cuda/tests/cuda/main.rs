@@ -9,6 +9,7 @@ mod graph_nodes;
 mod library;
 mod mappings;
 mod memory_limit;
+mod peers;
 mod references;
 mod textures;
 mod visible;

@@ -335,6 +335,7 @@ impl MemoryMap {
             None if addr.0 < NULL_GUARD => Violation::Null,
             _ if !addr.is_aligned(align) => Violation::Misaligned,
             Some(region) if !region.is_live() => Violation::Freed,
+            Some(region) if region.is_hidden() => region.violation_of(self.counters.accessing),
             Some(region) if access.writes() && region.holds(addr, size) => Violation::ReadOnly,
             Some(_) => Violation::OutOfBounds,
             None => match &nearest {

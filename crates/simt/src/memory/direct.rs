@@ -186,6 +186,7 @@ impl MemoryMap {
         let Self { regions, stock, .. } = self;
         for region in regions {
             match &mut region.storage {
+                Storage::Owned(_) if region.reach < region.len => {}
                 Storage::Owned(tracked) => {
                     let writable = region.permission == Permission::ReadWrite;
                     let len = usize::try_from(region.len).ok()?;

@@ -26,6 +26,16 @@ pub enum Violation {
     /// Nowhere near an allocation.
     #[error("not mapped")]
     NotMapped,
+    /// Memory of a device that another one may not access.
+    #[error("memory of another device")]
+    OtherDevice {
+        /// The device that accesses it.
+        by: u8,
+        /// The device whose memory it is.
+        owner: u8,
+        /// Whether peer access would allow it.
+        peers: bool,
+    },
     /// A generic address of a window (shared, local, param), used where only global and constant
     /// memory is meant.
     #[error("wrong state space")]
@@ -43,6 +53,7 @@ impl Violation {
             Self::ReadOnly => "read-only",
             Self::OutOfBounds => "out-of-bounds",
             Self::NotMapped => "not-mapped",
+            Self::OtherDevice { .. } => "other-device",
             Self::WrongSpace => "wrong-space",
         }
     }
@@ -258,6 +269,14 @@ impl fmt::Display for AccessError {
             Violation::NotMapped => {
                 f.write_str("is not in any allocation")?;
                 self.place(f, "; it is")
+            }
+            Violation::OtherDevice { by, owner, peers } => {
+                write!(f, "is in memory of device {owner}, which device {by} may not access: it")?;
+                self.place(f, " is")?;
+                match peers {
+                    true => write!(f, "; device {by} has to enable peer access to device {owner}"),
+                    false => write!(f, "; device {by} needs access to the pool or the mapping"),
+                }
             }
         }
     }

@@ -10,8 +10,8 @@ use super::region::{HostCells, Storage};
 use super::snapshot::Tracked;
 use super::zeroed::Retired;
 use super::{
-    Addr, CONST_HEAP, GLOBAL_HEAP, HostRange, MapError, OutOfHostMemory, Permission, Region,
-    RegionId, Space,
+    Accessing, Addr, CONST_HEAP, GLOBAL_HEAP, HostRange, MAX_DEVICES, MapError, OutOfHostMemory,
+    Permission, Region, RegionId, Sharing, Space,
 };
 
 /// Every allocation starts at a multiple of this many bytes, as CUDA's do.
@@ -115,8 +115,9 @@ impl Request {
 /// The guest memory of one context: global and constant memory, see the [module](super) for the
 /// map's layout.
 ///
-/// Always holds: regions are sorted by address and do not overlap; those that are live and owned
-/// have `mapped` bytes together, at most `limit` unless a clone or a restore went beyond it.
+/// Always holds: regions are sorted by address and do not overlap; those of a device that are live
+/// and owned have `mapped` bytes together, at most `limit` unless a clone or a restore went beyond
+/// it.
 pub struct MemoryMap {
     pub(super) regions: Vec<Region>,
     /// The regions of the last accesses.
@@ -141,15 +142,32 @@ pub(super) struct Counters {
     frees: u64,
     /// Number of freed regions that are remembered.
     quarantined: usize,
-    /// Bytes of live owned regions.
-    pub(super) mapped: u64,
+    /// Bytes of live owned regions, by device.
+    pub(super) mapped: [u64; MAX_DEVICES],
+    /// The device whose memory allocations are.
+    pub(super) device: u8,
+    /// The device that accesses memory, if regions may be hidden from one.
+    pub(super) accessing: Option<Accessing>,
+    /// Whether there have been regions with a list of the devices that may access them.
+    pub(super) has_lists: bool,
     /// The least length of red zones.
     least_red_zone: u64,
 }
 
-/// The bytes of live owned regions.
-pub(super) fn owned_bytes(regions: &[Region]) -> u64 {
-    regions.iter().filter(|r| matches!(r.storage, Storage::Owned(_))).map(Region::len).sum()
+impl Counters {
+    /// Returns whether devices other than this one have memory.
+    pub(super) fn has_others(&self, device: u8) -> bool {
+        (0..).zip(self.mapped).any(|(other, mapped)| other != device && mapped > 0)
+    }
+}
+
+/// The bytes of live owned regions, by device.
+pub(super) fn owned_bytes(regions: &[Region]) -> [u64; MAX_DEVICES] {
+    let mut bytes = [0; MAX_DEVICES];
+    for region in regions.iter().filter(|r| matches!(r.storage, Storage::Owned(_))) {
+        bytes[usize::from(region.device)] += region.len;
+    }
+    bytes
 }
 
 impl Default for MemoryMap {
@@ -165,7 +183,8 @@ impl MemoryMap {
         Self::with_limit(DEFAULT_LIMIT)
     }
 
-    /// An empty map that holds at most `limit` bytes of its own. Host ranges do not count.
+    /// An empty map that holds at most `limit` bytes of its own for each device. Host ranges do not
+    /// count.
     #[must_use]
     pub fn with_limit(limit: u64) -> Self {
         let counters = Counters {
@@ -173,7 +192,10 @@ impl MemoryMap {
             next_id: 0,
             frees: 0,
             quarantined: 0,
-            mapped: 0,
+            mapped: [0; MAX_DEVICES],
+            device: 0,
+            accessing: None,
+            has_lists: false,
             least_red_zone: RED_ZONE,
         };
         let (regions, hints, wide) = (Vec::new(), Hints::default(), Mutex::new(()));
@@ -181,7 +203,7 @@ impl MemoryMap {
         Self { regions, hints, wide, counters, stock, retired, limit }
     }
 
-    /// The most bytes the map may own.
+    /// The most bytes the map may own for a device.
     #[must_use]
     pub const fn limit(&self) -> u64 {
         self.limit
@@ -189,8 +211,14 @@ impl MemoryMap {
 
     /// The bytes the map owns now.
     #[must_use]
-    pub const fn mapped(&self) -> u64 {
-        self.counters.mapped
+    pub fn mapped(&self) -> u64 {
+        self.counters.mapped.iter().sum()
+    }
+
+    /// The bytes the map owns now for a device.
+    #[must_use]
+    pub fn mapped_of(&self, device: u8) -> u64 {
+        self.counters.mapped.get(usize::from(device)).copied().unwrap_or(0)
     }
 
     /// Sets the least length of the red zones of later allocations, up to 2^30, and makes them as
@@ -226,7 +254,7 @@ impl MemoryMap {
         let base = match self.place(heap, len, align, &name) {
             Ok(base) => base,
             Err(error) => {
-                self.counters.mapped -= len;
+                *self.mapped_now() -= len;
                 return Err(error);
             }
         };
@@ -302,7 +330,7 @@ impl MemoryMap {
         let index = self.start_at(addr)?;
         let region = &mut self.regions[index];
         if matches!(region.storage, Storage::Owned(_)) {
-            self.counters.mapped -= region.len;
+            self.counters.mapped[usize::from(region.device)] -= region.len;
         }
         self.counters.frees += 1;
         self.counters.quarantined += 1;
@@ -400,7 +428,7 @@ impl MemoryMap {
     }
 
     /// The index of the live region that starts at `addr`.
-    fn start_at(&self, addr: Addr) -> Result<usize, MapError> {
+    pub(super) fn start_at(&self, addr: Addr) -> Result<usize, MapError> {
         match self.regions.binary_search_by_key(&addr.0, |r| r.base) {
             Ok(index) if self.regions[index].is_live() => Ok(index),
             Ok(index) => {
@@ -415,15 +443,20 @@ impl MemoryMap {
 
     /// New owned storage, counted against the limit.
     fn own(&mut self, name: &Arc<str>, len: u64) -> Result<Storage, MapError> {
-        let mapped = self.counters.mapped;
+        let mapped = *self.mapped_now();
         let total = mapped.checked_add(len).filter(|&total| total <= self.limit);
         let Some(total) = total else {
             return Err(MapError::Limit { name: Arc::clone(name), len, mapped, limit: self.limit });
         };
         let storage = Tracked::zeroed_from(&mut self.retired, len)
             .map_err(|error| MapError::Host { name: Arc::clone(name), error })?;
-        self.counters.mapped = total;
+        *self.mapped_now() = total;
         Ok(Storage::Owned(storage))
+    }
+
+    /// The bytes owned for the device whose memory allocations are.
+    fn mapped_now(&mut self) -> &mut u64 {
+        &mut self.counters.mapped[usize::from(self.counters.device)]
     }
 
     /// A free range of the heap for `len` bytes and its red zone.
@@ -492,7 +525,11 @@ impl MemoryMap {
         let id = RegionId(self.counters.next_id);
         self.counters.next_id += 1;
         let index = self.before(Addr(base));
-        self.regions.insert(index, Region { base, reach: len, permission, storage, len, id, name });
+        let (device, sharing, reach) = (self.counters.device, Sharing::default(), len);
+        let mut region =
+            Region { base, reach, permission, storage, len, id, name, device, sharing };
+        region.open(self.counters.accessing);
+        self.regions.insert(index, region);
         Addr(base)
     }
 
@@ -522,7 +559,7 @@ impl Clone for MemoryMap {
 impl fmt::Debug for MemoryMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryMap")
-            .field("mapped", &self.counters.mapped)
+            .field("mapped", &self.mapped())
             .field("limit", &self.limit)
             .field("regions", &self.regions)
             .finish()

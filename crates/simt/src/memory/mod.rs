@@ -25,6 +25,8 @@
 //!   addresses are not used again before the heap's whole range has been used once, and at least
 //!   the last 16,384 frees are remembered by name.
 //! - Memory is zero until written, and the host commits its pages no earlier.
+//! - While a device [accesses](MemoryMap::set_accessing) the map, regions that it may not access
+//!   have no bytes that can be accessed.
 //! - [`MemoryMap::snapshot`] copies the pages written since the last snapshot and no others.
 //! - Host threads may share a map through [`SharedMemory`]: a racing guest gets some value it
 //!   wrote, never undefined behaviour of the host.
@@ -47,6 +49,7 @@ mod map;
 mod region;
 mod save;
 mod shared;
+mod sharing;
 mod snapshot;
 mod words;
 mod zeroed;
@@ -72,5 +75,6 @@ pub use map::{ALLOCATION_ALIGN, DEFAULT_LIMIT, Heap, MemoryMap, RED_ZONE, Reques
 pub use region::{Backing, Permission, Region, RegionId};
 pub use save::Snapshot;
 pub use shared::SharedMemory;
+pub use sharing::{Accessing, MAX_DEVICES, Sharing};
 pub use snapshot::PAGE_BYTES;
 pub use zeroed::OutOfHostMemory;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::snapshot::{PAGE_BYTES, PAGE_WORDS, Pages, Tracked};
-use super::{Addr, HostRange, OutOfHostMemory, Space, Width};
+use super::{Addr, HostRange, OutOfHostMemory, Sharing, Space, Width};
 
 /// Identifies an allocation within its map, in order of allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,13 +43,15 @@ pub enum Backing {
 pub struct Region {
     // First, because every access reads them.
     pub(super) base: u64,
-    /// Bytes that can be accessed: `len`, or 0 once freed.
+    /// Bytes that can be accessed: `len`, or 0 once freed and while hidden.
     pub(super) reach: u64,
     pub(super) permission: Permission,
     pub(super) storage: Storage,
     pub(super) len: u64,
     pub(super) id: RegionId,
     pub(super) name: Arc<str>,
+    pub(super) device: u8,
+    pub(super) sharing: Sharing,
 }
 
 /// The storage of the bytes.
@@ -120,7 +122,7 @@ impl Region {
         }
     }
 
-    /// Returns whether it can be accessed.
+    /// Returns whether it has not been freed.
     #[must_use]
     pub const fn is_live(&self) -> bool {
         !matches!(self.storage, Storage::Freed(_))

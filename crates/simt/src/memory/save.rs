@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use super::map::{Counters, owned_bytes};
 use super::region::Storage;
 use super::snapshot::{Pages, Tracked};
-use super::{MapError, MemoryMap, Permission, Region, RegionId};
+use super::{MapError, MemoryMap, Permission, Region, RegionId, Sharing};
 
 /// The state of a map at one time: cheap to keep and to copy, shares every page that was not
 /// written in between with the snapshots before and after it. Two snapshots are equal if their maps
@@ -25,6 +25,8 @@ struct Saved {
     len: u64,
     permission: Permission,
     contents: Contents,
+    device: u8,
+    sharing: Sharing,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +81,8 @@ impl MemoryMap {
                 }
                 Storage::Freed(when) => Contents::Freed(*when),
             },
+            device: r.device,
+            sharing: r.sharing,
         };
         Snapshot { regions: self.regions.iter_mut().map(save).collect(), counters: self.counters }
     }
@@ -115,17 +119,12 @@ impl MemoryMap {
                 }
                 _ => {}
             }
-            let &Saved { id, ref name, base, len, permission, .. } = saved;
-            let reach = if matches!(storage, Storage::Freed(_)) { 0 } else { len };
-            self.regions.push(Region {
-                base,
-                reach,
-                permission,
-                storage,
-                len,
-                id,
-                name: Arc::clone(name),
-            });
+            let &Saved { id, ref name, base, len, permission, device, sharing, .. } = saved;
+            let (name, reach) = (Arc::clone(name), len);
+            let mut region =
+                Region { base, reach, permission, storage, len, id, name, device, sharing };
+            region.open(snapshot.counters.accessing);
+            self.regions.push(region);
         }
         self.counters = snapshot.counters;
         self.counters.mapped = owned_bytes(&self.regions);

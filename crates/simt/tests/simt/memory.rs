@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use simt::memory::{
-    ALLOCATION_ALIGN, AccessError, AccessKind, Addr, Backing, Block, BlockInfo, CONST_HEAP,
-    GLOBAL_HEAP, HostRange, MapError, MemoryMap, PAGE_BYTES, Permission, Position, RED_ZONE,
-    Region, Request, SHARED_WINDOW, Space, Symbol, Violation, Width,
+    ALLOCATION_ALIGN, AccessError, AccessKind, Accessing, Addr, Backing, Block, BlockInfo,
+    CONST_HEAP, GLOBAL_HEAP, HostRange, MapError, MemoryMap, PAGE_BYTES, Permission, Position,
+    RED_ZONE, Region, Request, SHARED_WINDOW, Sharing, Space, Symbol, Violation, Width,
 };
 
 const KIB: u64 = 1024;
@@ -266,6 +266,25 @@ fn a_used_up_heap_starts_again_around_what_is_live() {
 }
 
 #[test]
+fn memory_of_other_devices_is_named_with_the_way_out() {
+    let mut map = MemoryMap::new();
+    map.set_device(2);
+    let x = map.allocate("x", 64).unwrap();
+    let y = map.allocate("y", 64).unwrap();
+    map.set_sharing(y, Sharing::Devices(0b100)).unwrap();
+    map.set_accessing(Some(Accessing { device: 1, peers: 0b1 }));
+    let text = |addr| load_error(&map, addr).to_string();
+    assert_eq!(
+        text(x.0 + 8),
+        r#"4-byte load at 0x700000008 is in memory of device 2, which device 1 may not access: it is at byte 8 of "x" (64 bytes at 0x700000000); device 1 has to enable peer access to device 2"#
+    );
+    assert_eq!(
+        text(y.0),
+        r#"4-byte load at 0x700000200 is in memory of device 2, which device 1 may not access: it is at byte 0 of "y" (64 bytes at 0x700000200); device 1 needs access to the pool or the mapping"#
+    );
+}
+
+#[test]
 fn limits_are_typed_errors() {
     let mut map = MemoryMap::with_limit(10_000);
     map.allocate("a", 6_000).unwrap();
@@ -277,6 +296,12 @@ fn limits_are_typed_errors() {
     assert!(matches!(map.allocate("c", u64::MAX), Err(MapError::Limit { .. })));
     map.allocate("d", 4_000).unwrap();
     assert_eq!((map.mapped(), map.limit()), (10_000, 10_000));
+
+    // Each device has as much.
+    map.set_device(1);
+    map.allocate("e", 10_000).unwrap();
+    assert!(matches!(map.allocate("f", 1), Err(MapError::Limit { mapped: 10_000, .. })));
+    assert_eq!([0, 1, 2, 99].map(|device| map.mapped_of(device)), [10_000, 10_000, 0, 0]);
 
     let mut map = MemoryMap::with_limit(u64::MAX);
     for len in [u64::MAX, u64::MAX - 6, 1 << 63, i64::MAX as u64] {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use simt::memory::{
-    AccessKind, AccessResult, Addr, MemoryMap, Permission, RED_ZONE, Request, Snapshot, Violation,
-    Width,
+    AccessKind, AccessResult, Accessing, Addr, MemoryMap, Permission, RED_ZONE, Request, Sharing,
+    Snapshot, Violation, Width,
 };
 
 /// One step. Regions and snapshots are chosen modulo how many there are.
@@ -23,6 +23,9 @@ enum Step {
     Snapshot,
     Restore { which: usize },
     CloneAndGoOn,
+    Device { device: u8 },
+    Share { region: usize, sharing: Sharing },
+    Access { accessing: Option<Accessing> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,8 @@ struct Region {
     len: u64,
     read_only: bool,
     live: bool,
+    owner: u8,
+    sharing: Sharing,
 }
 
 /// What the map should be.
@@ -54,6 +59,8 @@ struct Region {
 struct Model {
     bytes: BTreeMap<u64, u8>,
     regions: Vec<Region>,
+    device: u8,
+    accessing: Option<Accessing>,
 }
 
 impl Model {
@@ -69,6 +76,16 @@ impl Model {
 
     fn around(&self, addr: u64) -> Option<&Region> {
         self.regions.iter().find(|r| addr >= r.base && addr - r.base < r.len)
+    }
+
+    /// Whether a region is hidden from the device that accesses memory.
+    fn hides(&self, region: &Region) -> bool {
+        let Some(Accessing { device, peers }) = self.accessing else { return false };
+        !match region.sharing {
+            Sharing::All => true,
+            Sharing::Peers => region.owner == device || peers & 1 << region.owner != 0,
+            Sharing::Devices(devices) => devices & 1 << device != 0,
+        }
     }
 
     /// What an access should give: nothing, or a violation.
@@ -94,6 +111,11 @@ impl Model {
         };
         if !region.live {
             return Err(vec![Violation::Freed]);
+        }
+        if self.hides(region) {
+            let by = self.accessing.unwrap().device;
+            let peers = region.sharing == Sharing::Peers;
+            return Err(vec![Violation::OtherDevice { by, owner: region.owner, peers }]);
         }
         if !(addr..addr + size).all(|a| self.bytes.contains_key(&a)) {
             return Err(vec![Violation::OutOfBounds]);
@@ -291,6 +313,22 @@ impl Pair {
                 prop_assert!(copy.snapshot() == self.map.snapshot());
                 self.map = copy;
             }
+            Step::Device { device } => {
+                self.map.set_device(device);
+                self.model.device = device;
+            }
+            Step::Share { region, sharing } => {
+                let Some(Region { base, live, .. }) = self.model.region(region).cloned() else {
+                    return Ok(());
+                };
+                prop_assert_eq!(self.map.set_sharing(Addr(base), sharing).is_ok(), live);
+                let count = self.model.regions.len();
+                self.model.regions[region % count].sharing = sharing;
+            }
+            Step::Access { accessing } => {
+                self.map.set_accessing(accessing);
+                self.model.accessing = accessing;
+            }
         }
         Ok(())
     }
@@ -328,8 +366,10 @@ impl Pair {
                 || other.base >= base.0 + len + RED_ZONE;
             prop_assert!(apart, "{base} of {len} bytes is too close to {other:x?}");
         }
-        self.model.regions.push(Region { base: base.0, len, read_only: constant, live: true });
-        self.model.bytes.extend((base.0..base.0 + len).map(|a| (a, 0)));
+        let (base, read_only, owner, sharing) =
+            (base.0, constant, self.model.device, Sharing::Peers);
+        self.model.regions.push(Region { base, len, read_only, live: true, owner, sharing });
+        self.model.bytes.extend((base..base + len).map(|a| (a, 0)));
         Ok(())
     }
 
@@ -337,7 +377,11 @@ impl Pair {
     fn compare(&self) -> Result<(), TestCaseError> {
         let live = self.model.regions.iter().filter(|r| r.live);
         prop_assert_eq!(self.map.mapped(), live.clone().map(|r| r.len).sum::<u64>());
-        for region in live {
+        for device in 0..3 {
+            let own = live.clone().filter(|r| r.owner == device);
+            prop_assert_eq!(self.map.mapped_of(device), own.map(|r| r.len).sum::<u64>());
+        }
+        for region in live.filter(|r| !self.model.hides(r)) {
             let mut out = vec![0; region.len as usize];
             self.map.read_bytes(Addr(region.base), &mut out).unwrap();
             prop_assert!((region.base..).zip(&out).all(|(a, b)| self.model.bytes[&a] == *b));
@@ -366,6 +410,10 @@ fn op() -> impl Strategy<Value = Op> {
     prop::sample::select(vec![Op::Load, Op::Store, Op::Add])
 }
 
+fn sharing() -> impl Strategy<Value = Sharing> {
+    prop_oneof![Just(Sharing::All), Just(Sharing::Peers), (0..8u16).prop_map(Sharing::Devices)]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (prop_oneof![0..40u64, 0..13_000u64], prop::bool::weighted(0.2), 0..13u32)
@@ -390,6 +438,12 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Snapshot),
         1 => (0..8usize).prop_map(|which| Step::Restore { which }),
         1 => Just(Step::CloneAndGoOn),
+        1 => (0..3u8).prop_map(|device| Step::Device { device }),
+        1 => (0..8usize, sharing()).prop_map(|(region, sharing)| Step::Share { region, sharing }),
+        2 => prop::option::weighted(0.7, (0..3u8, 0..8u16)).prop_map(|accessing| {
+            let accessing = accessing.map(|(device, peers)| Accessing { device, peers });
+            Step::Access { accessing }
+        }),
     ]
 }
 

@@ -1,4 +1,4 @@
-use super::super::{Request, Width};
+use super::super::{Accessing, Request, Width};
 use super::*;
 
 #[test]
@@ -17,6 +17,21 @@ fn places_follow_the_map() {
     assert!(direct.place(0, c.0, 8, false).is_some());
     drop(direct);
     assert_eq!(map.load(a.wrapping_add(96), Width::B4), Ok(0x0403_0201));
+}
+
+#[test]
+fn places_are_in_memory_that_the_device_may_access() {
+    let mut map = MemoryMap::new();
+    let own = map.allocate("own", 64).unwrap();
+    map.set_device(1);
+    let other = map.allocate("other", 64).unwrap();
+    for (peers, is_there) in [(0, false), (2, true), (4, false)] {
+        map.set_accessing(Some(Accessing { device: 0, peers }));
+        let direct = map.direct().unwrap();
+        assert!(direct.place(0, own.0, 4, true).is_some());
+        assert_eq!(direct.place(0, other.0, 4, false).is_some(), is_there);
+        assert_eq!(direct.extents().count(), 1 + usize::from(is_there));
+    }
 }
 
 #[test]
