@@ -14,17 +14,29 @@ macro_rules! c_str {
 }
 
 /// Exports functions that return a status, and declares `list`, which returns their names and
-/// addresses.
+/// addresses, and `argument_layouts`.
 ///
 /// Each function is declared as `cuName | cuOtherName (argument: Type, ...) => body;`. The first
-/// word names a macro of the crate, which is called with the name, a function that returns the
-/// arguments as text, and the body; it expands to the status.
+/// word names a macro of the crate, which is called with the name, the arguments
+/// ([`Arguments`](crate::Arguments)), and the body; it expands to the status.
 #[macro_export]
 macro_rules! exports {
     ($enter:ident; $($($name:ident)|+ ($($args:tt)*) => $body:expr;)+) => {
         $($crate::exports!(@names $enter [$($name)|+] ($($args)*) $body);)+
         $crate::exports_list! { $($($name)+)+ }
+
+        /// Lists names and layouts of arguments.
+        pub(super) fn argument_layouts() -> Vec<$crate::ArgumentLayout> {
+            vec![$($crate::exports!(@layout [$($name)|+] ($($args)*)),)+].concat()
+        }
     };
+    (@layout [$($name:ident)|+] $args:tt) => {
+        vec![$($crate::exports!(@layout $name $args)),+]
+    };
+    (@layout $name:ident ($($arg:ident: $ty:ty),* $(,)?)) => {{
+        let values: &[(usize, usize)] = &[$((size_of::<$ty>(), align_of::<$ty>())),*];
+        (stringify!($name), $crate::argument_layout(values.iter().copied()))
+    }};
     (@names $enter:ident [$($name:ident)|+] $args:tt $body:expr) => {
         $($crate::exports!(@one $enter $name $args $body);)+
     };
@@ -33,7 +45,7 @@ macro_rules! exports {
         pub extern "C" fn $name($($arg: $ty),*) -> i32 {
             $enter!(
                 $name,
-                || $crate::arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
+                $crate::Arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
                 $body
             )
         }

@@ -359,14 +359,44 @@ impl CUmemLocation {
     }
 }
 
+impl Argument for CUmemLocation {
+    fn text(&self, _: &str) -> String {
+        format!("{} of kind {}", self.id, self.r#type)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn alignment(&self) -> usize {
+        align_of::<Self>()
+    }
+}
+
 impl Argument for CUipcMemHandle {
     fn text(&self, _: &str) -> String {
         "a handle of memory".to_owned()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn alignment(&self) -> usize {
+        align_of::<Self>()
     }
 }
 
 impl Argument for CUipcEventHandle {
     fn text(&self, _: &str) -> String {
         "a handle of an event".to_owned()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn alignment(&self) -> usize {
+        align_of::<Self>()
     }
 }

@@ -17,12 +17,16 @@ mod runtime;
 mod status;
 
 pub use driver::*;
-pub use hostmem::{Argument, arguments};
+pub use hostmem::{Argument, Arguments, layout as argument_layout};
 pub use layout::{Abi, Extent, Layout, read_at, write_at};
 pub use numbers::*;
 pub use own::*;
 pub use runtime::*;
 pub use status::{Outcome, Status};
+
+/// Where the arguments of a function lie in a structure of C that has them in their order, and its
+/// bytes.
+pub type ArgumentLayout = (&'static str, (Vec<usize>, usize));
 
 /// Returns the layouts of all structures.
 pub fn layouts() -> impl Iterator<Item = &'static Layout> {

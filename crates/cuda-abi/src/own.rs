@@ -45,6 +45,8 @@ structs! {
         // A name, which need not end with a zero: of a function or a kernel.
         name: usize,
         name_len: usize,
+        // The arguments of a call in the layout of C; 0 if it has none, or they are not known.
+        arguments: usize,
         // When the work began, as the listener has told.
         start: u64,
         context: u64,

@@ -6,6 +6,8 @@
 
 use hostmem::Argument;
 
+use crate::layout::Abi as _;
+
 use crate::structs;
 
 structs! {
@@ -359,6 +361,14 @@ impl Argument for dim3 {
     fn text(&self, _: &str) -> String {
         format!("({},{},{})", self.x, self.y, self.z)
     }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn alignment(&self) -> usize {
+        align_of::<Self>()
+    }
 }
 
 impl Argument for cudaPitchedPtr {
@@ -366,10 +376,26 @@ impl Argument for cudaPitchedPtr {
         let Self { ptr, pitch, xsize, ysize } = self;
         format!("{ptr:#x} with a pitch of {pitch}, {xsize} x {ysize}")
     }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn alignment(&self) -> usize {
+        align_of::<Self>()
+    }
 }
 
 impl Argument for cudaExtent {
     fn text(&self, _: &str) -> String {
         format!("{} x {} x {}", self.width, self.height, self.depth)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn alignment(&self) -> usize {
+        align_of::<Self>()
     }
 }

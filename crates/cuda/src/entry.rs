@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cuda_abi::{Outcome, Status};
+use cuda_abi::{Arguments, Outcome, Status};
 
 use crate::client::call;
 use crate::execution::order::{self, BLOCKED};
@@ -61,7 +61,7 @@ pub(crate) fn initialise(flags: u32) -> i32 {
 
 /// Runs a call that needs the driver. A panic yields `CUDA_ERROR_UNKNOWN`.
 pub(crate) fn enter(name: &str, body: impl FnMut(&mut Driver) -> Outcome) -> i32 {
-    enter_with(name, &String::new, body)
+    enter_with(name, Arguments(&[]), body)
 }
 
 /// Does the same as [`enter`], and records the arguments if the call fails.
@@ -69,13 +69,13 @@ pub(crate) fn enter(name: &str, body: impl FnMut(&mut Driver) -> Outcome) -> i32
 /// A call that has to wait for work on a stream ([`BLOCKED`]) is made again until it has not.
 pub(crate) fn enter_with(
     name: &str,
-    arguments: &dyn Fn() -> String,
+    arguments: Arguments<'_>,
     body: impl FnMut(&mut Driver) -> Outcome,
 ) -> i32 {
     if is_child() {
         return Status::NOT_INITIALIZED.0;
     }
-    let told = if calls::is_within() { None } else { profile::Call::of_driver(name) };
+    let told = if calls::is_within() { None } else { profile::Call::of_driver(name, arguments) };
     let status = run(name, arguments, body);
     if let Some(told) = told {
         told.end(status);
@@ -84,11 +84,7 @@ pub(crate) fn enter_with(
 }
 
 /// Runs a call until it has not to wait.
-fn run(
-    name: &str,
-    arguments: &dyn Fn() -> String,
-    mut body: impl FnMut(&mut Driver) -> Outcome,
-) -> i32 {
+fn run(name: &str, arguments: Arguments<'_>, mut body: impl FnMut(&mut Driver) -> Outcome) -> i32 {
     let mut patience: Option<Patience> = None;
     loop {
         let end = catch_unwind(AssertUnwindSafe(|| {

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 
-use cuda_abi::Status;
+use cuda_abi::{Arguments, Status};
 use runtime::{Event, Faults};
 
 use crate::state::Driver;
@@ -44,11 +44,11 @@ fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
 }
 
 /// Records a failed call of this library.
-pub(crate) fn record(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() -> String) {
+pub(crate) fn record(d: &Driver, call: &str, status: Status, arguments: Arguments<'_>) {
     if !is_within() && d.has_event_log() && !is_answer(d, call, status) {
         let name =
             status.driver_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        record_call(d, call.to_owned(), status.0, name, arguments());
+        record_call(d, call.to_owned(), status.0, name, arguments.text());
     }
 }
 

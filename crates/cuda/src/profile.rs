@@ -4,13 +4,15 @@
 //! is done in between with it: the listener may not call the driver there.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use cuda_abi::host::Ptr;
+use cuda_abi::host::{Ptr, address};
 use cuda_abi::{
-    Abi as _, CUmemorytype, DriverEvent, EVENT_COPY, EVENT_DRIVER_BEGINS, EVENT_DRIVER_ENDS,
-    EVENT_FILL, EVENT_KERNEL, EVENT_MANAGED, EVENT_NOW, EVENT_PINNED, EVENT_RUNTIME_BEGINS,
-    EVENT_RUNTIME_ENDS,
+    Abi as _, Arguments, CUmemorytype, DriverEvent, EVENT_COPY, EVENT_DRIVER_BEGINS,
+    EVENT_DRIVER_ENDS, EVENT_FILL, EVENT_KERNEL, EVENT_MANAGED, EVENT_NOW, EVENT_PINNED,
+    EVENT_RUNTIME_BEGINS, EVENT_RUNTIME_ENDS,
 };
 use runtime::Shape;
 
@@ -18,13 +20,16 @@ use crate::client;
 use crate::entry::is_child;
 use crate::state::Driver;
 use crate::state::action::{BoxCopy, Endpoint, Fill};
-use crate::state::current;
 use crate::state::function::Function;
+use crate::state::{calls, current};
 
 /// The address of the listener's function; 0 if none listens.
 static LISTENER: AtomicUsize = AtomicUsize::new(0);
 /// The number of the last call that was told.
 static CALLS: AtomicU32 = AtomicU32::new(0);
+
+/// The devices of all contexts. Its lock is taken last.
+static DEVICES: Mutex<BTreeMap<u64, i32>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
     /// The number of this thread's current call; 0 for none.
@@ -35,6 +40,9 @@ thread_local! {
     static IS_TOLD: Cell<bool> = const { Cell::new(false) };
     /// Operators of a framework that a plug-in computes in this thread, with when they began.
     static OPERATORS: RefCell<Vec<(Call, u64)>> = const { RefCell::new(Vec::new()) };
+    /// Where the arguments of the next call of a library on top of this one are, and of the current
+    /// one; 0 if they are not given.
+    static GIVEN: Cell<Ptr> = const { Cell::new(0) };
     /// What the call of a library on top of this one, in which this thread is, returns.
     static RETURNED: Cell<i32> = const { Cell::new(0) };
 }
@@ -54,7 +62,7 @@ fn is_heard() -> bool {
 fn tell(event: &DriverEvent) -> u64 {
     match LISTENER.load(Ordering::Relaxed) {
         0 => 0,
-        listener => client::listener(listener, cuda_abi::host::address(event)),
+        listener => client::listener(listener, address(event)),
     }
 }
 
@@ -68,6 +76,24 @@ fn event(what: u32, name: &str) -> DriverEvent {
     }
 }
 
+/// An event of a call in this thread's context, for which the driver's lock is not taken.
+fn of_call(what: u32, name: &str) -> DriverEvent {
+    let context = current::top();
+    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let device = devices.get(&context).copied().unwrap_or(0);
+    DriverEvent { context, device, ..event(what, name) }
+}
+
+/// Notes the device of a new context.
+pub(crate) fn note_context(context: u64, device: i32) {
+    DEVICES.lock().unwrap_or_else(PoisonError::into_inner).insert(context, device);
+}
+
+/// Forgets a context that is destroyed.
+pub(crate) fn forget_context(context: u64) {
+    DEVICES.lock().unwrap_or_else(PoisonError::into_inner).remove(&context);
+}
+
 /// Returns the listener's time; 0 if none listens.
 pub(crate) fn now() -> u64 {
     if is_heard() { tell(&event(EVENT_NOW, "")) } else { 0 }
@@ -78,37 +104,51 @@ pub(crate) struct Call {
     number: u32,
     /// The call in which it is made: the listener's function may make one.
     before: u32,
+    /// The arguments in the layout of C.
+    arguments: Vec<u64>,
 }
 
 impl Call {
     /// Begins a call of the function of this name, unless none listens.
-    fn begin(what: u32, name: &str) -> Option<Self> {
+    fn begin(what: u32, name: &str, arguments: Vec<u64>) -> Option<Self> {
         if !is_heard() {
             return None;
         }
         let number = CALLS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let before = CURRENT.replace(number);
-        tell(&DriverEvent { context: current::top(), ..event(what, name) });
-        Some(Self { number, before })
+        let call = Self { number, before, arguments };
+        tell(&call.event(what, name));
+        Some(call)
+    }
+
+    fn event(&self, what: u32, name: &str) -> DriverEvent {
+        let arguments = self.arguments.first().map_or(0, address);
+        DriverEvent { arguments, correlation: self.number, ..of_call(what, name) }
     }
 
     /// Begins a call of the driver.
-    pub(crate) fn of_driver(name: &str) -> Option<Self> {
+    pub(crate) fn of_driver(name: &str, arguments: Arguments<'_>) -> Option<Self> {
         // Functions of this project's libraries are no calls of the client.
-        if name.starts_with("simtlab") { None } else { Self::begin(EVENT_DRIVER_BEGINS, name) }
+        if !is_heard() || name.starts_with("simtlab") {
+            return None;
+        }
+        Self::begin(EVENT_DRIVER_BEGINS, name, arguments.block())
     }
 
     /// Ends it.
     pub(crate) fn end(self, status: i32) {
-        let context = current::top();
-        tell(&DriverEvent {
-            status,
-            context,
-            correlation: self.number,
-            ..event(EVENT_DRIVER_ENDS, "")
-        });
+        tell(&DriverEvent { status, ..self.event(EVENT_DRIVER_ENDS, "") });
         CURRENT.set(self.before);
     }
+}
+
+/// Notes where the arguments of the next call of a library on top of this one are, in the layout of
+/// C, and returns whether one listens.
+pub(crate) fn give_arguments(block: Ptr) -> bool {
+    if calls::depth() == 0 {
+        GIVEN.set(block);
+    }
+    is_heard()
 }
 
 /// Notes that a call of a library on top of this one begins. Those of the runtime are told.
@@ -116,9 +156,11 @@ pub(crate) fn library_begins(name: Ptr) {
     if is_heard()
         && let Ok(name) = cuda_abi::host::name(name)
         && name.starts_with("cuda")
-        && let Some(call) = Call::begin(EVENT_RUNTIME_BEGINS, &name)
     {
-        BEFORE.set(call.before);
+        let number = CALLS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        BEFORE.set(CURRENT.replace(number));
+        let arguments = GIVEN.get();
+        tell(&DriverEvent { arguments, ..of_call(EVENT_RUNTIME_BEGINS, &name) });
         IS_TOLD.set(true);
     }
 }
@@ -130,9 +172,9 @@ pub(crate) fn library_returns(status: i32) {
 
 /// Notes that it ends.
 pub(crate) fn library_ends() {
-    let status = RETURNED.take();
+    let (status, arguments) = (RETURNED.take(), GIVEN.take());
     if IS_TOLD.take() {
-        tell(&DriverEvent { status, context: current::top(), ..event(EVENT_RUNTIME_ENDS, "") });
+        tell(&DriverEvent { status, arguments, ..of_call(EVENT_RUNTIME_ENDS, "") });
         CURRENT.set(BEFORE.take());
     }
 }
@@ -170,7 +212,7 @@ pub(crate) fn launched(
 
 /// Notes that a plug-in begins to compute an operator of a framework on the host.
 pub(crate) fn operator_begins(name: &str) {
-    if let Some(call) = Call::begin(EVENT_DRIVER_BEGINS, name) {
+    if let Some(call) = Call::begin(EVENT_DRIVER_BEGINS, name, Vec::new()) {
         let start = now();
         OPERATORS.with_borrow_mut(|open| open.push((call, start)));
     }

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 use cuda_abi::host::Ptr;
-use cuda_abi::{CUipcEventHandle, CUipcMemHandle, Outcome, Status, c_str};
+use cuda_abi::{Arguments, CUipcEventHandle, CUipcMemHandle, Outcome, Status, c_str};
 
 /// Returns the dynamic linker's handle of the driver library; 0 if there is none.
 fn library() -> usize {
@@ -60,13 +60,37 @@ pub(crate) fn note_unsupported(name: &CStr) {
 
 /// Marks a call of this library while it lives: the driver does not take calls in the meantime for
 /// the client's, and does not record their failures, if it has an event log.
-pub(crate) struct OuterCall;
+pub(crate) struct OuterCall {
+    /// The arguments in the layout of C, for profiling tools, which may look at them meanwhile.
+    _arguments: Vec<u64>,
+}
 
 impl OuterCall {
     /// A call of the function of this name.
     pub(crate) fn enter(name: &'static CStr) -> Self {
         announce(name.as_ptr().expose_provenance());
-        Self
+        Self { _arguments: Vec::new() }
+    }
+
+    /// The same, of which profiling tools are told with its arguments.
+    pub(crate) fn begin(name: &'static CStr, arguments: Arguments<'_>) -> Self {
+        static GIVE: OnceLock<usize> = OnceLock::new();
+        let give = *GIVE.get_or_init(|| address(c"simtlab_arguments"));
+        if give == 0 {
+            return Self::enter(name);
+        }
+        // SAFETY: this is the type of our driver library's function of this name.
+        let give = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr) -> i32>(give) };
+        // Without a tool nobody looks at them.
+        if give(0) == 0 {
+            return Self::enter(name);
+        }
+        let _arguments = arguments.block();
+        if !_arguments.is_empty() {
+            give(_arguments.as_ptr().expose_provenance());
+        }
+        announce(name.as_ptr().expose_provenance());
+        Self { _arguments }
     }
 
     /// Ends it with a status, which profiling tools are told.

@@ -117,13 +117,11 @@ pub(crate) fn attributes(at: Ptr, address: u64) -> Outcome {
     put(at, &found)
 }
 
-/// Returns the device of a location. Since version 13, `word` holds its kind and number; before
-/// that, only a number.
-fn place(word: u64) -> Outcome<i32> {
+/// Returns the device of a location. Before version 13, a number comes in its place.
+fn place(location: CUmemLocation) -> Outcome<i32> {
     if !crate::version::is_new() {
-        return Ok(word as i32);
+        return Ok(location.r#type);
     }
-    let location = CUmemLocation::from_word(word);
     match CUmemLocationType::of(location.r#type)? {
         CUmemLocationType::DEVICE => Ok(location.id),
         CUmemLocationType::HOST
@@ -141,10 +139,10 @@ fn known(place: i32) -> Outcome<i32> {
 pub(crate) fn prefetch(address: u64, len: usize, to: u64, fourth: u64, fifth: u64) -> Outcome {
     context()?;
     let stream = if crate::version::is_new() { fifth } else { fourth };
-    cuMemPrefetchAsync(address, len, known(place(to)?)?, stream)
+    cuMemPrefetchAsync(address, len, known(place(CUmemLocation::from_word(to))?)?, stream)
 }
 
-pub(crate) fn advise(address: u64, len: usize, advice: i32, to: u64) -> Outcome {
+pub(crate) fn advise(address: u64, len: usize, advice: i32, to: CUmemLocation) -> Outcome {
     context()?;
     let place = match CUmem_advise::of(advice)? {
         // These hints have no location.

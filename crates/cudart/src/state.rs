@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use cuda_abi::host::written;
-use cuda_abi::{Outcome, Status, dim3};
+use cuda_abi::{Arguments, Outcome, Status, dim3};
 
 use crate::driver::{
     OuterCall, cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
@@ -41,10 +41,10 @@ const MAX_CONFIGURATIONS: usize = 1 << 16;
 /// thread's last error, and is recorded with the arguments as text.
 pub(crate) fn call(
     name: &'static CStr,
-    arguments: &dyn Fn() -> String,
+    arguments: Arguments<'_>,
     body: impl FnOnce() -> Outcome,
 ) -> i32 {
-    let within = OuterCall::enter(name);
+    let within = OuterCall::begin(name, arguments);
     let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Status::UNKNOWN));
     let status = end.err().unwrap_or(Status::SUCCESS);
     within.leave(status.0);
@@ -52,7 +52,7 @@ pub(crate) fn call(
         note(status);
         // Unsupported calls and faults of kernels are recorded elsewhere.
         if status != Status::NOT_SUPPORTED && !status.is_sticky() {
-            note_failed(name, status, arguments());
+            note_failed(name, status, arguments.text());
         }
     }
     trace(name, status);

@@ -73,6 +73,25 @@ fn compile(folder: &Path, name: &str, version: u32, options: &[&str]) -> PathBuf
     program
 }
 
+/// Arguments lie where the structures of CUDA's headers for profiling tools have them, as a C
+/// compiler says: see the tests of libcupti.
+#[test]
+fn arguments_lie_where_the_headers_have_them() {
+    let record = include_str!("../../cupti/tests/arguments.tsv");
+    let mut compared = 0;
+    for (name, (places, size)) in cudart::exports::argument_layouts() {
+        let mut rows = record.lines().filter_map(|line| line.split_once('\t'));
+        let Some((_, there)) = rows.find(|(function, _)| *function == name) else { continue };
+        // Its arguments differ between versions 12 and 13, and are those of 12 here.
+        if !name.starts_with("cudaMemcpyBatchAsync") {
+            let places: String = places.iter().map(|place| format!("{place} ")).collect();
+            assert_eq!(format!("{places}of {size}"), there, "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 200, "{compared} functions");
+}
+
 /// The archive that stands for a static runtime forwards to the shared library: named by a library
 /// and a folder, by the path of another runtime's archive, and in a response file. Its version is
 /// that of the folder in which the link line has a runtime.

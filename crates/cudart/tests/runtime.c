@@ -238,6 +238,38 @@ static void at_exit(void) {
   if (!failed) printf("all checks passed\n");
 }
 
+/* What the driver tells a profiling tool: calls of this library with their arguments, and none that they make. */
+static int told, is_inside;
+static void *expected;
+
+static uint64_t listener(const void *event) {
+  uint32_t what = *(const uint32_t *)event;
+  const void *arguments = *(void *const *)((const char *)event + 24);
+  const char *name = *(const char *const *)((const char *)event + 8);
+  CHECK(what != 1 && what != 3);
+  if (what == 4) is_inside = 0;
+  if (what == 2) {
+    ++told;
+    is_inside = 1;
+    if (strncmp(name, "cudaMalloc", 10) == 0) {
+      const struct { void **out; size_t len; } *p = arguments;
+      CHECK(p->out == &expected && p->len == 96);
+    } else if (strncmp(name, "cudaFree", 8) == 0) {
+      CHECK(*(void *const *)arguments == expected);
+    } else {
+      CHECK(arguments == NULL);
+    }
+  }
+  return 1;
+}
+
+static void told_calls(void *driver) {
+  int (*listen)(void *) = (int (*)(void *))dlsym(driver, "simtlab_listen");
+  CHECK(listen && listen(listener) == 0);
+  CHECK(cudaMalloc(&expected, 96) == 0 && cudaDeviceSynchronize() == 0 && cudaFree(expected) == 0);
+  CHECK(listen(NULL) == 0 && told == 3 && !is_inside);
+}
+
 int main(int argc, char **argv) {
   struct wrapper w = {0x466243b1, 1, fat_binary(), NULL};
   void **binary = __cudaRegisterFatBinary(&w);
@@ -274,6 +306,7 @@ int main(int argc, char **argv) {
   /* The driver says the same of memory: it is one library for both. */
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   CHECK(driver != NULL);
+  told_calls(driver);
   void *data = NULL;
   CHECK(cudaMalloc(&data, 64) == 0);
   int (*free_memory)(uint64_t) = (int (*)(uint64_t))dlsym(driver, "cuMemFree_v2");

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use cuda_abi::Arguments;
+
 use crate::driver::{OuterCall, note_failed, note_unsupported};
 use crate::error::{Error, Interface, Outcome};
 
@@ -31,7 +33,7 @@ pub(crate) fn within(name: &'static CStr, body: impl FnOnce() -> Outcome) -> Out
 /// log with the arguments as text; a panic is an internal error.
 pub fn call<I: Interface>(
     name: &'static CStr,
-    arguments: &dyn Fn() -> String,
+    arguments: Arguments<'_>,
     body: impl FnOnce() -> Outcome,
 ) -> i32 {
     let end = within(name, body);
@@ -46,7 +48,7 @@ pub fn call<I: Interface>(
         }
         Err(error) => {
             let status = I::number(error);
-            note_failed(name, status, I::name(status), arguments());
+            note_failed(name, status, I::name(status), arguments.text());
             status
         }
     }

@@ -5,8 +5,8 @@
 ///
 /// A row is `[f32: nameS nameS_64; f64: nameD nameD_64] (argument: Type, ...) => body;`. In the
 /// types and in the body, `T` is the type before the colon, and `Int` is `i32`, or `i64` for the
-/// second name. The first word names a macro of the crate, which is called with the name, a
-/// function that returns the arguments as text, and the body; it expands to the status.
+/// second name. The first word names a macro of the crate, which is called with the name, the
+/// arguments, and the body; it expands to the status.
 #[macro_export]
 macro_rules! family {
     (
@@ -40,7 +40,7 @@ macro_rules! family {
             extern "C" fn $name($($arg: $ty),*) -> i32 {
                 $enter!(
                     $name,
-                    || ::cuda_abi::arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
+                    ::cuda_abi::Arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
                     $body
                 )
             }

@@ -111,7 +111,8 @@ pub(crate) fn name(domain: u32, number: u32, out: Ptr) -> Outcome {
     Ok(put_u64(out, text.as_ptr().expose_provenance() as u64)?)
 }
 
-/// Tells the client of a call. Its arguments are not told: the pointers to them are null.
+/// Tells the client of a call, with its arguments in the structure that NVIDIA's headers declare
+/// for it.
 pub(crate) fn tell(call: &Call, event: &DriverEvent, site: u32) {
     let told = with(|state| {
         let known = state.subscriber.as_ref();
@@ -131,7 +132,7 @@ pub(crate) fn tell(call: &Call, event: &DriverEvent, site: u32) {
     let told = CUpti_CallbackData {
         callbackSite: site,
         functionName: kept(&call.name),
-        functionParams: 0,
+        functionParams: event.arguments as u64,
         functionReturnValue: if has_ended { address(&status) as u64 } else { 0 },
         symbolName: 0,
         context: event.context,

@@ -2,9 +2,10 @@
 //! (`cupti_callbacks.h`, `cupti_activity.h`), as far as PyTorch's profiler uses them.
 //!
 //! The driver library tells what happens while somebody listens (`listener`): calls of the driver
-//! and the runtime, kernels, copies and fills. That becomes records (`activity`), which the client
-//! gets in buffers of its own, and calls of its function (`callbacks`). Times are those of the
-//! host: a kernel lasts as long as the virtual device takes.
+//! and the runtime with their arguments, kernels, copies and fills. That becomes records
+//! (`activity`), some by what calls do (`operations`), which the client gets in buffers of its own,
+//! and calls of its function (`callbacks`). Times are those of the host: a kernel lasts as long as
+//! the virtual device takes.
 
 mod activity;
 mod callbacks;
@@ -12,6 +13,7 @@ mod client;
 pub mod exports;
 mod listener;
 mod names;
+mod operations;
 pub mod records;
 mod state;
 mod status;

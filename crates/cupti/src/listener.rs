@@ -14,7 +14,7 @@ use crate::names::{DRIVER, Names, RUNTIME, kept};
 use crate::records::*;
 use crate::state::{State, with};
 use crate::status::{Outcome, Status};
-use crate::{activity, callbacks, client};
+use crate::{activity, callbacks, client, operations};
 
 /// A call that has begun.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Call {
     pub(crate) number: u32,
     pub(crate) name: String,
     pub(crate) correlation: u32,
-    start: u64,
+    pub(crate) start: u64,
 }
 
 thread_local! {
@@ -109,6 +109,7 @@ fn ends(event: &DriverEvent, now: u64) {
             state.push(record.to_bytes());
         }
     });
+    operations::record(&call, event, (call.start, now));
     outside(|| {
         // Records stay where the client has no room for them.
         let _ = activity::attend();

@@ -36,7 +36,8 @@ macro_rules! records {
             vec![$({
                 let (mut end, mut fields) = (0, Vec::new());
                 $(
-                    fields.push((stringify!($field), end, size_of::<$ty>()));
+                    let field = stringify!($field).trim_start_matches("r#");
+                    fields.push((field, end, size_of::<$ty>()));
                     end += size_of::<$ty>();
                 )+
                 ($c, end.next_multiple_of(8), fields)
@@ -161,6 +162,73 @@ records! {
         returnValue: u32,
     }
 
+    /// A wait of the host or of a stream.
+    Synchronization = "CUpti_ActivitySynchronization2" {
+        kind: u32,
+        r#type: u32,
+        start: u64,
+        end: u64,
+        correlationId: u32,
+        contextId: u32,
+        streamId: u32,
+        cudaEventId: u32,
+        cudaEventSyncId: u64,
+        returnValue: u32,
+        pad: u32,
+    }
+
+    /// A record of an event.
+    CudaEvent = "CUpti_ActivityCudaEvent2" {
+        kind: u32,
+        correlationId: u32,
+        contextId: u32,
+        streamId: u32,
+        eventId: u32,
+        pad: u32,
+        deviceId: u32,
+        pad2: u32,
+        reserved0: u64,
+        deviceTimestamp: u64,
+        cudaEventSyncId: u64,
+    }
+
+    /// An allocation or a release of memory.
+    Memory = "CUpti_ActivityMemory4" {
+        kind: u32,
+        memoryOperationType: u32,
+        memoryKind: u32,
+        correlationId: u32,
+        address: u64,
+        bytes: u64,
+        timestamp: u64,
+        PC: u64,
+        processId: u32,
+        deviceId: u32,
+        contextId: u32,
+        streamId: u32,
+        name: u64,
+        isAsync: u32,
+        pad1: u32,
+        memoryPoolConfig: [u64; 5],
+        source: u64,
+    }
+
+    /// A context.
+    Context = "CUpti_ActivityContext4" {
+        kind: u32,
+        contextId: u32,
+        deviceId: u32,
+        computeApiKind: u16,
+        nullStreamId: u16,
+        parentContextId: u32,
+        isGreenContext: u8,
+        padding: u8,
+        numMultiprocessors: u16,
+        cigMode: u32,
+        padding2: u32,
+        processId: u64,
+    }
+
     /// What the client was doing when it made a call.
     ExternalCorrelation = "CUpti_ActivityExternalCorrelation" {
         kind: u32,
@@ -187,9 +255,13 @@ constants! {
     CUPTI_ACTIVITY_KIND_KERNEL = 3;
     CUPTI_ACTIVITY_KIND_DRIVER = 4;
     CUPTI_ACTIVITY_KIND_RUNTIME = 5;
+    CUPTI_ACTIVITY_KIND_CONTEXT = 9;
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10;
     CUPTI_ACTIVITY_KIND_OVERHEAD = 17;
+    CUPTI_ACTIVITY_KIND_CUDA_EVENT = 36;
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38;
     CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION = 39;
+    CUPTI_ACTIVITY_KIND_MEMORY2 = 49;
     CUPTI_ACTIVITY_MEMCPY_KIND_HTOD = 1;
     CUPTI_ACTIVITY_MEMCPY_KIND_DTOH = 2;
     CUPTI_ACTIVITY_MEMCPY_KIND_DTOD = 8;
@@ -198,6 +270,14 @@ constants! {
     CUPTI_ACTIVITY_MEMORY_KIND_PINNED = 2;
     CUPTI_ACTIVITY_MEMORY_KIND_DEVICE = 3;
     CUPTI_ACTIVITY_MEMORY_KIND_MANAGED = 5;
+    CUPTI_ACTIVITY_COMPUTE_API_CUDA = 1;
+    CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION = 1;
+    CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE = 2;
+    CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE = 1;
+    CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT = 2;
+    CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE = 3;
+    CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE = 4;
+    CUPTI_SYNCHRONIZATION_INVALID_VALUE = 0xffff_ffff;
     CUPTI_API_ENTER = 0;
     CUPTI_API_EXIT = 1;
     CUPTI_CB_DOMAIN_DRIVER_API = 1;
@@ -215,7 +295,11 @@ pub fn size(kind: u32) -> Option<usize> {
         CUPTI_ACTIVITY_KIND_MEMCPY => 1,
         CUPTI_ACTIVITY_KIND_MEMSET => 2,
         CUPTI_ACTIVITY_KIND_DRIVER | CUPTI_ACTIVITY_KIND_RUNTIME => 3,
-        CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION => 4,
+        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION => 4,
+        CUPTI_ACTIVITY_KIND_CUDA_EVENT => 5,
+        CUPTI_ACTIVITY_KIND_MEMORY2 => 6,
+        CUPTI_ACTIVITY_KIND_CONTEXT => 7,
+        CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION => 8,
         _ => return None,
     };
     layouts().get(name).map(|layout| layout.1)

@@ -51,6 +51,14 @@ pub(crate) struct State {
     /// Numbers of contexts and streams in records.
     contexts: BTreeMap<u64, u32>,
     streams: BTreeMap<u64, u32>,
+    /// Numbers of events, and of the last record of each.
+    events: BTreeMap<u64, (u32, u64)>,
+    /// The number of records of events so far.
+    event_records: u64,
+    /// Contexts of which there was a record.
+    pub(crate) recorded_contexts: BTreeSet<u64>,
+    /// Kind and bytes of memory that was allocated since somebody listens.
+    pub(crate) allocations: BTreeMap<u64, (u32, u64)>,
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
@@ -92,6 +100,20 @@ impl State {
     pub(crate) fn context(&mut self, handle: u64) -> u32 {
         let next = self.contexts.len() as u32 + 1;
         if handle == 0 { 0 } else { *self.contexts.entry(handle).or_insert(next) }
+    }
+
+    /// Returns the number of an event, and that of its last record, 0 for none.
+    pub(crate) fn event(&mut self, handle: u64) -> (u32, u64) {
+        let next = self.events.len() as u32 + 1;
+        *self.events.entry(handle).or_insert((next, 0))
+    }
+
+    /// Notes a record of an event, and returns both.
+    pub(crate) fn event_recorded(&mut self, handle: u64) -> (u32, u64) {
+        let (number, _) = self.event(handle);
+        self.event_records += 1;
+        self.events.insert(handle, (number, self.event_records));
+        (number, self.event_records)
     }
 
     /// Returns the number of a stream: 7 is the null stream, as on hardware.

@@ -17,7 +17,17 @@ extern int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t len);
 extern int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count);
 extern int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                           void *stream, void **params, void **extra);
+extern int cuMemAllocHost_v2(void **out, size_t len);
+extern int cuMemFreeHost(void *at);
+extern int cuEventCreate(void **out, unsigned flags);
+extern int cuEventRecord(void *event, void *stream);
+extern int cuEventSynchronize(void *event);
+extern int cuStreamCreate(void **out, unsigned flags);
+extern int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
+extern int cuStreamSynchronize(void *stream);
+extern int cuCtxSynchronize(void);
 extern void simtlab_within(const char *name);
+extern int simtlab_arguments(const void *block);
 extern int cuptiActivityRegisterCallbacks(void *request, void *complete);
 extern int cuptiActivityRegisterTimestampCallback(void *function);
 extern int cuptiActivityEnable(int kind);
@@ -96,9 +106,16 @@ static const uint8_t *find(uint32_t kind, int at, uint32_t value) {
 
 static uint64_t address;
 static unsigned numbers[64];
+static void *function;
+
+static void launch_and_fill(void) {
+  void *params[] = {&address};
+  CHECK(cuLaunchKernel(function, 2, 3, 1, 32, 1, 1, 64, NULL, params, NULL) == 0);
+  CHECK(cuMemsetD8_v2(address, 9, 48) == 0);
+}
 
 static void work(void) {
-  static void *context, *module, *function;
+  static void *context, *module;
   if (!context) {
     CHECK(cuInit(0) == 0 && cuCtxCreate_v2(&context, 0, 0) == 0);
     CHECK(cuModuleLoadData(&module, PTX) == 0 && cuModuleGetFunction(&function, module, "scale") == 0);
@@ -187,12 +204,91 @@ static void clocks(void) {
   CHECK(wide(records[0], 8) > 0 && wide(records[0], 8) < wide(records[0], 16) && wide(records[0], 16) <= ticks);
 }
 
+/* Waits, records of events, memory and the context. */
+static void operations(void) {
+  enum { CONTEXT = 9, EVENT = 36, SYNCHRONIZATION = 38, MEMORY = 49 };
+  void *stream, *first, *event, *host;
+  room = 1 << 16;
+  CHECK(cuStreamCreate(&stream, 1) == 0 && cuEventCreate(&first, 0) == 0 && cuEventCreate(&event, 0) == 0);
+  for (int kind = 1; kind <= 50; ++kind)
+    if (kind == CONTEXT || kind == EVENT || kind == SYNCHRONIZATION || kind == MEMORY) CHECK(cuptiActivityEnable(kind) == 0);
+  count = 0;
+  CHECK(cuEventRecord(first, NULL) == 0 && cuEventRecord(event, stream) == 0 && cuEventRecord(event, stream) == 0);
+  CHECK(cuStreamWaitEvent(stream, event, 0) == 0 && cuEventSynchronize(event) == 0 && cuStreamSynchronize(stream) == 0);
+  CHECK(cuCtxSynchronize() == 0 && cuEventSynchronize((void *)8) != 0);
+  CHECK(cuMemAlloc_v2(&address, 96) == 0 && cuMemAllocHost_v2(&host, 160) == 0);
+  uint64_t device = address;
+  CHECK(cuMemFree_v2(address) == 0 && cuMemFreeHost(host) == 0 && cuptiActivityFlushAll(0) == 0);
+
+  const uint8_t *context = find(CONTEXT, 8, 0);
+  uint32_t number = word(context, 4);
+  CHECK(number > 0 && context[12] == 1 && context[14] == 7);
+  const uint8_t *events[3];
+  int seen = 0;
+  for (int i = 0; i < count; ++i)
+    if (word(records[i], 0) == EVENT && seen < 3) events[seen++] = records[i];
+  CHECK(seen == 3 && word(events[0], 12) == 7 && word(events[1], 12) == word(events[2], 12) && word(events[1], 12) != 7);
+  CHECK(word(events[0], 16) != word(events[1], 16) && word(events[1], 16) == word(events[2], 16) && word(events[1], 8) == number);
+  CHECK(wide(events[0], 48) < wide(events[1], 48) && wide(events[1], 48) < wide(events[2], 48));
+  /* What is waited for is the last record of the event. */
+  const uint8_t *wait = find(SYNCHRONIZATION, 4, 2), *on_event = find(SYNCHRONIZATION, 4, 1);
+  CHECK(word(wait, 32) == word(events[1], 12) && word(wait, 36) == word(events[1], 16) && wide(wait, 40) == wide(events[2], 48));
+  CHECK(word(on_event, 32) == 0xffffffff && word(on_event, 36) == word(events[1], 16) && wide(on_event, 40) == wide(events[2], 48));
+  const uint8_t *on_stream = find(SYNCHRONIZATION, 4, 3), *on_context = find(SYNCHRONIZATION, 4, 4);
+  CHECK(word(on_stream, 32) == word(events[1], 12) && word(on_stream, 36) == 0xffffffff && wide(on_stream, 8) <= wide(on_stream, 16));
+  CHECK(word(on_context, 28) == number && word(on_context, 32) == 0xffffffff && word(on_context, 48) == 0);
+  /* One that fails has its status. */
+  int waits = 0, failures = 0;
+  for (int i = 0; i < count; ++i)
+    if (word(records[i], 0) == SYNCHRONIZATION) ++waits, failures += word(records[i], 48) != 0;
+  CHECK(waits == 5 && failures == 1);
+  uint64_t told[4][3] = {{1, device, 96}, {1, (uint64_t)host, 160}, {2, device, 96}, {2, (uint64_t)host, 160}};
+  int done = 0;
+  for (int i = 0; i < count; ++i)
+    if (word(records[i], 0) == MEMORY && done < 4) {
+      CHECK(word(records[i], 4) == told[done][0] && wide(records[i], 16) == told[done][1] && wide(records[i], 24) == told[done][2]);
+      CHECK(word(records[i], 8) == (done % 2 ? 2u : 3u) && word(records[i], 56) == number && word(records[i], 60) == 0);
+      ++done;
+    }
+  CHECK(done == 4);
+  room = 1024;
+}
+
 struct told { int site; const char *function; const void *params; const int *status; const char *symbol; void *context; uint32_t uid;
               uint64_t *data; uint32_t correlation; };
 static int enters, exits, fails;
 
+/* The arguments of calls, in the structures that generated_cuda_meta.h declares for them. */
+struct mem_alloc { uint64_t *out; size_t len; };
+struct mem_free { uint64_t address; };
+struct memset8 { uint64_t to; unsigned char value; size_t count; };
+struct launch { void *function; unsigned grid[3], block[3], shared; void *stream; void **params, **extra; };
+struct { void **out; size_t len; } runtime_arguments;
+
+static void check_arguments(int domain, uint32_t number, const void *params) {
+  if (domain == 2) {
+    CHECK(params == NULL || params == &runtime_arguments);
+  } else if (number == 243) {
+    const struct mem_alloc *p = params;
+    CHECK(p->out == &address && p->len == 64);
+  } else if (number == 245) {
+    const struct mem_free *p = params;
+    CHECK(p->address == 8 || p->address == address);
+  } else if (number == 249) {
+    const struct memset8 *p = params;
+    CHECK(p->to == address && p->value == 9 && p->count == 48);
+  } else if (number == 307) {
+    const struct launch *p = params;
+    unsigned shape[] = {2, 3, 1, 32, 1, 1, 64};
+    CHECK(memcmp(p->grid, shape, sizeof shape) == 0 && p->stream == NULL && *(uint64_t *)p->params[0] == address && p->extra == NULL);
+  } else {
+    CHECK(params != NULL);
+  }
+}
+
 static void called(void *data, int domain, uint32_t number, const struct told *told) {
-  CHECK(data == &enters && told->params == NULL && told->correlation != 0);
+  CHECK(data == &enters && told->correlation != 0);
+  check_arguments(domain, number, told->params);
   if (told->site == 0) {
     ++enters;
     CHECK(*told->data == 0 && told->status == NULL);
@@ -219,11 +315,20 @@ static void callbacks(void) {
   CHECK(cuptiEnableDomain(1, subscriber, 1) == 0 && cuptiGetCallbackState(&enabled, subscriber, 1, 244) == 0 && enabled == 1);
   CHECK(cuMemAlloc_v2(&address, 64) == 0 && cuMemFree_v2(address) == 0 && enters == 3 && exits == 3 && fails == 0);
   CHECK(cuMemFree_v2(8) == 1 && fails == 1);
+  CHECK(cuptiEnableDomain(0, subscriber, 1) == 0 && cuMemAlloc_v2(&address, 128) == 0 && cuptiEnableDomain(1, subscriber, 1) == 0);
+  int before = enters;
+  launch_and_fill();
+  CHECK(enters == before + 2 && exits == enters);
+  enters = exits = 4;
   CHECK(cuptiEnableDomain(0, subscriber, 1) == 0 && cuptiEnableDomain(1, subscriber, 2) == 0);
   simtlab_within("cudaMalloc");
   CHECK(cuMemGetInfo_v2(NULL, NULL) == 0);
   simtlab_within(NULL);
   CHECK(enters == 5 && exits == 5);
+  CHECK(simtlab_arguments(&runtime_arguments) == 1);
+  simtlab_within("cudaMalloc");
+  simtlab_within(NULL);
+  CHECK(enters == 6 && exits == 6);
   CHECK(cuptiUnsubscribe(other) == 1 && cuptiUnsubscribe(subscriber) == 0 && cuptiUnsubscribe(subscriber) == 1);
 }
 
@@ -236,7 +341,7 @@ int main(void) {
   CHECK(cuptiGetCallbackName(1, 100000, &text) == 1 && cuptiGetCallbackName(0, 1, &text) == 1 && cuptiGetCallbackName(2, 211, NULL) == 1);
   CHECK(cuptiActivityFlushAll(0) == 7 && cuptiActivityRegisterCallbacks(NULL, complete) == 1);
   CHECK(cuptiActivityRegisterCallbacks(request, complete) == 0 && cuptiActivityFlushAll(0) == 0);
-  CHECK(cuptiActivityEnable(0) == 21 && cuptiActivityEnable(30) == 21 && cuptiActivityEnable(-1) == 21 && cuptiActivityDisable(60) == 21);
+  CHECK(cuptiActivityEnable(0) == 21 && cuptiActivityEnable(58) == 21 && cuptiActivityEnable(-1) == 21 && cuptiActivityDisable(60) == 21);
   CHECK(cuptiActivityPushExternalCorrelationId(0, 1) == 1 && cuptiActivityPushExternalCorrelationId(6, 1) == 1);
   CHECK(cuptiEventGroupCreate() == 27);
   size_t len = 8, value = 4096, got = 0;
@@ -245,6 +350,7 @@ int main(void) {
   len = 4;
   CHECK(cuptiActivityGetAttribute(0, &len, &got) == 10 && cuptiActivityGetAttribute(2, &len, &got) == 1);
   activities();
+  operations();
   clocks();
   CHECK(cuptiFinalize() == 0);
   count = 0;

@@ -14,7 +14,7 @@ mod shared;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use arguments::{Argument, arguments};
+pub use arguments::{Argument, Arguments, layout};
 pub use front::{on_own_stack, room_for_text};
 pub use maps::{Extent, Extents};
 pub use room::room;

@@ -14,7 +14,7 @@ use linalg::Scalar;
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        culibs::call::<$crate::Cublas>(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        culibs::call::<$crate::Cublas>(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 

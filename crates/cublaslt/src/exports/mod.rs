@@ -11,7 +11,7 @@ use culibs::{Error, Interface as _, Outcome, Ptr};
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        culibs::call::<$crate::CublasLt>(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        culibs::call::<$crate::CublasLt>(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 

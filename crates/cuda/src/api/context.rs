@@ -8,6 +8,7 @@ use runtime::Heap;
 
 use super::{array, capture, memory, module, stream};
 use crate::execution::order;
+use crate::profile;
 use crate::state::Driver;
 use crate::state::context::Ctx;
 use crate::state::current::{pop, push, set_top, top};
@@ -20,6 +21,7 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32, device: i32) -> Outco
     let handle = d.handle();
     put_u64(out, handle)?;
     d.contexts.insert(handle, Ctx { device, flags, ..Ctx::default() });
+    profile::note_context(handle, device);
     push(handle);
     Ok(())
 }
@@ -76,6 +78,7 @@ pub(crate) fn destroy(d: &mut Driver, handle: u64) -> Outcome {
 }
 
 fn end(d: &mut Driver, handle: u64) {
+    profile::forget_context(handle);
     if let Some(mut context) = d.contexts.remove(&handle) {
         d.device.clear_heap(&mut context.heap);
     }
@@ -287,6 +290,7 @@ pub(crate) fn retain_primary(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
     }
     put_u64(out, handle)?;
     d.contexts.entry(handle).or_insert_with(|| Ctx { device, flags, ..Ctx::default() });
+    profile::note_context(handle, device);
     d.primary.insert(device, (handle, count.saturating_add(1), flags));
     Ok(())
 }
@@ -317,6 +321,7 @@ pub(crate) fn reset_primary(d: &mut Driver, device: i32) -> Outcome {
         end(d, handle);
         if count > 0 {
             d.contexts.insert(handle, Ctx { device, flags, ..Ctx::default() });
+            profile::note_context(handle, device);
         }
     }
     Ok(())

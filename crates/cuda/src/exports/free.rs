@@ -100,6 +100,14 @@ pub extern "C" fn simtlab_within(name: Ptr) {
     }
 }
 
+/// Notes where the arguments of the next call of a library on top of this one are, in the layout of
+/// C and as long as it lasts, and returns whether anybody wants to know. Not part of CUDA's
+/// interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_arguments(block: Ptr) -> i32 {
+    profile::give_arguments(block).into()
+}
+
 /// Notes what the call of a library on top of this one, in which the thread is, will return, if it
 /// is an error. Not part of CUDA's interface.
 #[unsafe(no_mangle)]

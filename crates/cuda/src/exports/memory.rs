@@ -26,8 +26,8 @@ exports! {
     cuMemHostGetFlags(out: Ptr, address: Ptr) => |d| memory::host_flags(d, out, address);
     cuMemAdvise(address: u64, len: usize, advice: i32, device: i32)
         => |d| memory::advise(d, address, len, advice, device);
-    cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: u64)
-        => |d| memory::advise(d, address, len, advice, CUmemLocation::from_word(location).id);
+    cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: CUmemLocation)
+        => |d| memory::advise(d, address, len, advice, location.id);
     cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz
         (address: u64, len: usize, device: i32, stream: u64)
         => |d| memory::prefetch(d, address, len, device, stream);

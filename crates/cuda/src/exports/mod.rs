@@ -11,7 +11,7 @@
 /// Enters the driver.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        $crate::entry::enter_with(stringify!($name), &$arguments, $body)
+        $crate::entry::enter_with(stringify!($name), $arguments, $body)
     };
 }
 
@@ -34,6 +34,12 @@ pub mod memory;
 pub mod missing;
 mod table;
 pub mod tensor;
+
+/// Returns the names of functions and the layouts of their arguments.
+#[must_use]
+pub fn argument_layouts() -> Vec<cuda_abi::ArgumentLayout> {
+    table::argument_layouts().collect()
+}
 
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]

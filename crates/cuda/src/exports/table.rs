@@ -18,6 +18,21 @@ pub(super) fn implemented() -> impl Iterator<Item = (&'static str, usize)> {
     lists.into_iter().flatten()
 }
 
+/// Iterates over the names of the implemented functions and the layouts of their arguments.
+pub(super) fn argument_layouts() -> impl Iterator<Item = cuda_abi::ArgumentLayout> {
+    let lists = [
+        general::argument_layouts(),
+        memory::argument_layouts(),
+        copies::argument_layouts(),
+        code::argument_layouts(),
+        graphs::argument_layouts(),
+        callbacks::argument_layouts(),
+        tensor::argument_layouts(),
+        arrays::argument_layouts(),
+    ];
+    lists.into_iter().flatten()
+}
+
 /// Iterates over the names and addresses of the functions that are not implemented.
 pub(super) fn missing() -> impl Iterator<Item = (&'static str, usize)> {
     missing::list().into_iter()

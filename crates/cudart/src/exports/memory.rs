@@ -1,7 +1,9 @@
 //! Memory: allocation, copies, fills, symbols, attributes, pools.
 
 use cuda_abi::host::Ptr;
-use cuda_abi::{CUipcEventHandle, CUipcMemHandle, cudaExtent, cudaMemcpyKind, cudaPitchedPtr};
+use cuda_abi::{
+    CUipcEventHandle, CUipcMemHandle, CUmemLocation, cudaExtent, cudaMemcpyKind, cudaPitchedPtr,
+};
 
 use crate::driver::*;
 use crate::state::{context, known_device};
@@ -27,7 +29,7 @@ exports! {
     cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz
         (address: u64, len: usize, to: u64, fourth: u64, fifth: u64)
         => memory::prefetch(address, len, to, fourth, fifth);
-    cudaMemAdvise(address: u64, len: usize, advice: i32, to: u64)
+    cudaMemAdvise(address: u64, len: usize, advice: i32, to: CUmemLocation)
         => memory::advise(address, len, advice, to);
     cudaMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize)
         => { context()?; cuMemRangeGetAttribute(out, size, attribute, address, len) };

@@ -4,7 +4,7 @@
 /// The status of a function that is not implemented.
 macro_rules! refuse {
     ($name:ident) => {
-        $crate::state::call(cuda_abi::c_str!(stringify!($name)), &String::new, || {
+        $crate::state::call(cuda_abi::c_str!(stringify!($name)), cuda_abi::Arguments(&[]), || {
             $crate::driver::note_unsupported(cuda_abi::c_str!(stringify!($name)));
             Err(cuda_abi::Status::NOT_SUPPORTED)
         })

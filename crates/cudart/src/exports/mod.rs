@@ -11,7 +11,7 @@
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        $crate::state::call(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        $crate::state::call(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 
@@ -29,6 +29,19 @@ pub mod graphs;
 pub mod memory;
 pub mod missing;
 pub mod plain;
+
+/// Returns the names of functions and the layouts of their arguments.
+#[must_use]
+pub fn argument_layouts() -> Vec<cuda_abi::ArgumentLayout> {
+    let lists = [
+        arrays::argument_layouts(),
+        general::argument_layouts(),
+        graphs::argument_layouts(),
+        memory::argument_layouts(),
+        code::argument_layouts(),
+    ];
+    lists.concat()
+}
 
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]

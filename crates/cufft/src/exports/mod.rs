@@ -6,7 +6,7 @@
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        culibs::call::<$crate::Cufft>(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        culibs::call::<$crate::Cufft>(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 

@@ -5,7 +5,7 @@
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        culibs::call::<$crate::Curand>(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        culibs::call::<$crate::Curand>(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 

@@ -11,7 +11,7 @@ use crate::factor::Pivots;
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        culibs::call::<$crate::Cusolver>(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        culibs::call::<$crate::Cusolver>(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 

@@ -12,7 +12,7 @@ use crate::objects::{DENSE, SPARSE, VECTORS, find};
 /// Runs a call.
 macro_rules! enter {
     ($name:ident, $arguments:expr, $body:expr) => {
-        culibs::call::<$crate::Cusparse>(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
+        culibs::call::<$crate::Cusparse>(cuda_abi::c_str!(stringify!($name)), $arguments, || $body)
     };
 }
 
