@@ -30,7 +30,7 @@ pub(crate) fn attempt(
     let mut declined;
     let judges = monitor.screen().map(|screen| screen.judges_accesses());
     let screened = judges.or(fast::has_guards(state).then_some(false));
-    let compile = match options.engine {
+    let mut compile = match options.engine {
         _ if screened.is_some() && options.detailed => Compile::Never,
         Choice::Interpreted => Compile::Never,
         Choice::Compiled => Compile::AtOnce,
@@ -87,6 +87,7 @@ pub(crate) fn attempt(
             // It begins again in code.
             Declined::Long => {}
             Declined::Wrapped if assume => assume = false,
+            fast::DEPTH_LIMIT if compile != Compile::Never => compile = Compile::Never,
             _ => break,
         }
     }

@@ -41,9 +41,7 @@ impl Inlined<'_> {
         let insts = moves(base, &registers);
         let term = Term::new(TermKind::Fall);
         function.blocks.insert(0, Block { name: String::new(), insts, term });
-        let places = entry..entry;
-        let part = Part { sort: Sort::Moves, places, copy: u32::MAX, back: None, is_head: false };
-        self.parts.insert(0, part);
+        self.parts.insert(0, Part::free(Sort::Moves, entry));
         Ok(self)
     }
 }

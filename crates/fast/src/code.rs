@@ -221,6 +221,10 @@ pub enum Kind {
     Texture(Box<Texture>),
     /// Output of each lane.
     Print(Box<Print>),
+    /// Keeps registers of a function that may be entered again before the call returns.
+    SaveFrame(Box<SaveFrame>),
+    /// Puts back what lanes have kept at a call.
+    RestoreFrame(Vec<Dst>),
     /// A barrier of all threads of the CTA.
     Barrier {
         /// What it gives back.
@@ -460,6 +464,22 @@ impl Texture {
     }
 }
 
+/// A frame of a caller that is kept while lanes are in a function that calls itself, or in one that
+/// calls such a function.
+#[derive(Clone, Debug)]
+pub struct SaveFrame {
+    /// The registers.
+    pub src: Vec<Src>,
+    /// Bytes of the stack below the caller's frame, but for frames that are kept.
+    pub(crate) below: u64,
+    /// Bytes of the stack that the caller takes, and the callee with what it calls, but for
+    /// functions that call themselves.
+    pub(crate) caller: u64,
+    pub(crate) callee: u64,
+    /// Bytes of a thread's stack.
+    pub(crate) limit: u64,
+}
+
 /// Output by a format.
 #[derive(Clone, Debug)]
 pub struct Print {
@@ -609,9 +629,15 @@ pub enum End {
     Exit(Option<Guard>, u32),
     /// All lanes go to the first block, and then wait for each other at the second.
     Call(u32, u32),
+    /// Each lane goes to the block of its function's address, and then waits for the others at the
+    /// last block.
+    CallByAddress(Src, Vec<(u64, u32)>, u32),
     /// Lanes where the guard holds, or all, are back at the second block, where those wait that
     /// they were called with; the others go on to the first.
     Return(Option<Guard>, u32, u32),
+    /// In place of the block that a [`Self::Return`] leads to: the lanes are back at the block of
+    /// their number, which is the same in all of them. No lanes come here.
+    ReturnBy(Src, Vec<u32>),
 }
 
 /// Where lanes that part at the end of a block meet.
@@ -656,9 +682,15 @@ impl End {
             Self::Branch(_, to, next) | Self::Return(Some(_), next, to) => {
                 ([Some(*to), Some(*next)], &[])
             }
-            Self::Switch(_, targets) => ([None; 2], targets),
+            Self::Switch(_, targets) | Self::ReturnBy(_, targets) => ([None; 2], targets),
+            Self::CallByAddress(..) => ([None; 2], &[]),
         };
-        some.into_iter().flatten().chain(table.iter().copied())
+        let called = match self {
+            Self::CallByAddress(_, callees, _) => callees.as_slice(),
+            _ => &[],
+        };
+        let table = table.iter().copied().chain(called.iter().map(|callee| callee.1));
+        some.into_iter().flatten().chain(table)
     }
 }
 
@@ -901,7 +933,9 @@ impl Code {
         self.blocks.iter().enumerate().any(|(b, block)| match &block.end {
             // On to the next block, if lanes are left; to a copy of a function and back, all of
             // them further on.
-            End::Exit(..) | End::Call(..) | End::Return(..) => false,
+            End::Exit(..) | End::Call(..) | End::CallByAddress(..) | End::Return(..) => false,
+            // Functions that call themselves.
+            End::ReturnBy(..) => true,
             // What is behind a call.
             End::Go(_) if block.is_free => false,
             end => end.targets().any(|to| to as usize <= b),

@@ -3,7 +3,8 @@
 use crate::Declined;
 use crate::code::{
     AsyncOp, AsyncStore, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy,
-    Direct, Dst, End, Generic, Guard, Kind, Memory, Print, Rejoin, Src, Step, Storage, Texture,
+    Direct, Dst, End, Generic, Guard, Kind, Memory, Print, Rejoin, SaveFrame, Src, Step, Storage,
+    Texture,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
@@ -34,7 +35,9 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     let (function, parts) = (&*whole.function, whole.parts.as_slice());
     let shape = Shape { grid: setup.grid, block: setup.block, width: setup.width };
     let cfg = graph_of(function).map_err(|_| Declined::Kernel("it has no flow graph"))?;
-    let facts = Facts::with_graph(function, &cfg, shape, Options { assume });
+    let reentrant = whole.reentrant_blocks();
+    let options = Options { assume, reentrant: &reentrant };
+    let facts = Facts::with_graph(function, &cfg, shape, options);
     let footprints = Footprints::new(function, &cfg, facts.webs());
     let storage = Storage::new(function, &facts);
     // A CTA of a cluster may have ended.
@@ -72,7 +75,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     for block in &mut blocks {
         match &mut block.end {
             // The block of moves after a call belongs to that call alone.
-            End::Call(..) => {}
+            End::Call(..) | End::CallByAddress(..) | End::ReturnBy(..) => {}
             End::Go(to) | End::Exit(_, to) | End::Return(_, to, _) => *to = canon[*to as usize],
             End::Branch(_, a, b) => {
                 *a = canon[*a as usize];
@@ -163,7 +166,6 @@ fn supported(function: &Function) -> Result<(), Declined> {
 #[must_use]
 pub fn decline_reason(op: Op) -> Option<&'static str> {
     match op {
-        Op::CallInd => Some("it calls functions by their addresses"),
         Op::Malloc | Op::Free => Some("it allocates memory"),
         Op::Alloca => Some("it allocates local memory"),
         Op::AtomVec => Some("it has vector atomics"),
@@ -221,16 +223,19 @@ impl Decoder<'_> {
         }
         crate::group_products::find_chains(&mut self.steps[first..]);
         let end = self.end(b, block)?;
-        self.may_decline |= matches!(end, End::Switch(..) | End::Call(..) | End::Return(..));
+        self.may_decline |= matches!(
+            end,
+            End::Switch(..) | End::Call(..) | End::CallByAddress(..) | End::Return(..)
+        );
         let pc = places.end.saturating_sub(1);
         Ok(Block {
             steps: first..self.steps.len(),
-            end_issues: part.sort != Sort::Moves && block.term.issues(),
+            end_issues: !part.is_free() && block.term.issues(),
             end,
             rejoin: self.rejoin(part, pc),
             pc,
             first: places.start,
-            is_free: part.sort == Sort::Moves,
+            is_free: part.is_free(),
             is_head: part.is_head,
         })
     }
@@ -243,6 +248,16 @@ impl Decoder<'_> {
         let after = next.min(self.function.blocks.len() as u32 - 1);
         match (self.parts[b].sort, &block.term.kind) {
             (Sort::Call(back), TermKind::Br(to)) => return Ok(End::Call(to.0, back)),
+            (Sort::Call(back), TermKind::Switch(address, targets)) => {
+                let address = self.index(address, condition)?;
+                let targets = targets.iter().map(|to| to.0);
+                let callees = self.parts[b].addresses.iter().copied().zip(targets).collect();
+                return Ok(End::CallByAddress(address, callees, back));
+            }
+            (Sort::Dispatch, TermKind::Switch(site, backs)) => {
+                let site = self.index(site, condition)?;
+                return Ok(End::ReturnBy(site, backs.iter().map(|to| to.0).collect()));
+            }
             (Sort::Return(to), TermKind::CondBr(g, _)) => match guard(g.negated) {
                 Some(guard) => return Ok(End::Return(Some(guard), after, to)),
                 None => return Err(Declined::Kernel("a return has no condition")),
@@ -258,12 +273,8 @@ impl Decoder<'_> {
                 None => return Err(Declined::Kernel("a branch has no condition")),
             },
             TermKind::Switch(index, targets) => {
-                let src = match index {
-                    Operand::Reg(_) => condition(),
-                    other => self.constant(other),
-                };
-                let src = src.ok_or(Declined::Kernel("a switch has no index"))?;
-                End::Switch(src, targets.iter().map(|t| t.0).collect())
+                let index = self.index(index, condition)?;
+                End::Switch(index, targets.iter().map(|t| t.0).collect())
             }
             TermKind::Ret(g) | TermKind::Exit(g) => {
                 let guard = g.and_then(|g| guard(g.negated));
@@ -271,6 +282,19 @@ impl Decoder<'_> {
             }
             TermKind::MaskBr(..) => return Err(Declined::Kernel("it branches on masks")),
         })
+    }
+
+    /// Decodes what decides where the lanes of a switch go.
+    fn index(
+        &self,
+        index: &Operand,
+        condition: impl FnOnce() -> Option<Src>,
+    ) -> Result<Src, Declined> {
+        let src = match index {
+            Operand::Reg(_) => condition(),
+            other => self.constant(other),
+        };
+        src.ok_or(Declined::Kernel("a switch has no index"))
     }
 
     /// Returns the reconvergence point of the branch at place `at`.
@@ -354,6 +378,8 @@ impl Decoder<'_> {
             Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,
             _ if is_asynchronous(inst.op) => self.asynchronous(b, i, inst, pc)?,
             _ if inst.op == Op::Printf => self.print(b, i, inst)?,
+            // All calls of the program are ends of blocks.
+            Class::Call => self.frame(b, i, inst)?,
             _ if is_texture(inst.op) => self.texture(b, i, inst)?,
             Class::Memory => self.memory(b, i, inst)?,
             Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
@@ -679,6 +705,24 @@ impl Decoder<'_> {
         let dst = self.result(b, i, inst, 0);
         let memory = self.access(Space::Generic, Src::Const(0), 0);
         Ok(Kind::Print(Box::new(Print { format, args, dst, memory })))
+    }
+
+    /// Decodes what keeps the registers of a frame, or puts them back.
+    fn frame(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        if !inst.results.is_empty() {
+            let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
+            return Ok(Kind::RestoreFrame(dst));
+        }
+        let missing = || Declined::Kernel("a register of a caller is not known");
+        let size = |k| match inst.operands.get(k) {
+            Some(Operand::Imm(bytes)) => u64::try_from(*bytes).map_err(|_| missing()),
+            _ => Err(missing()),
+        };
+        let (below, caller, callee) = (size(0)?, size(1)?, size(2)?);
+        let registers = (3..inst.operands.len()).map(|k| self.operand(b, i, inst, k));
+        let src = registers.collect::<Option<_>>().ok_or_else(missing)?;
+        let limit = self.setup.stack_limit;
+        Ok(Kind::SaveFrame(Box::new(SaveFrame { src, below, caller, callee, limit })))
     }
 
     /// Decodes an operation whose steps are all done where it stands.

@@ -28,6 +28,9 @@ pub struct Detail {
     /// Lanes that guards turned off, by step; then those of ends of blocks whose guard does not
     /// hold, all together.
     off: Vec<u64>,
+    /// Branches that are calls by address: the launch's statistics count them as branches, its
+    /// details do not.
+    calls_by_address: Counts,
 }
 
 impl Detail {
@@ -115,6 +118,7 @@ impl Detail {
     /// [finished](Self::finish).
     pub(crate) fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
+        self.calls_by_address.add(&other.calls_by_address);
         let counts = |to: &mut [u64], from: &[u64]| {
             to.iter_mut().zip(from).for_each(|(sum, more)| *sum += more);
         };
@@ -127,13 +131,25 @@ impl Detail {
         slots(&mut self.places, &other.places);
     }
 
+    /// Counts a call by address whose lanes go to so many functions.
+    pub(crate) fn call_by_address(&mut self, callees: usize) {
+        let calls = &mut self.calls_by_address;
+        calls.conditional_branches += 1;
+        if callees > 1 {
+            calls.divergent_branches += 1;
+            calls.divergent_paths += callees as u64;
+        }
+    }
+
     /// Counts the events that are counted in every launch. `stats` counts all of the launch up to
     /// now, `done` what the exact engine has run of it before.
     fn add_totals(&mut self, stats: &Counts, done: &Counts) {
         let counts = &mut self.counts;
-        counts.branches += stats.conditional_branches - done.conditional_branches;
-        counts.divergent_branches += stats.divergent_branches - done.divergent_branches;
-        counts.divergent_paths += stats.divergent_paths - done.divergent_paths;
+        let calls = std::mem::take(&mut self.calls_by_address);
+        let total = |of: fn(&Counts) -> u64| of(stats) - of(done) - of(&calls);
+        counts.branches += total(|counts| counts.conditional_branches);
+        counts.divergent_branches += total(|counts| counts.divergent_branches);
+        counts.divergent_paths += total(|counts| counts.divergent_paths);
         counts.depth_issues += stats.slots.vector_issues - done.slots.vector_issues;
         counts.ctas += stats.ctas - done.ctas;
     }

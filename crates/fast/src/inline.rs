@@ -14,11 +14,11 @@
 //! caller's plan says, so kernels that call such functions are declined.
 
 use crate::Declined;
+use crate::call_graph::CallGraph;
 use flow::analysis::unwritten;
-use ir::module::{LocalVar, Signature, Term, TermKind};
-use ir::{
-    Block, BlockId, FuncId, Function, Guard, Inst, LaneReg, Op, Operand, Reg, RegTy, Symbol, Ty,
-};
+use ir::mods::Cmp;
+use ir::module::{LocalVar, RegInfo, Signature, Term, TermKind};
+use ir::{Block, BlockId, Function, Guard, Inst, LaneReg, Op, Operand, Reg, RegTy, Symbol, Ty};
 use std::borrow::Cow;
 use std::ops::Range;
 use vm::{Program, Setup};
@@ -39,6 +39,8 @@ pub(crate) enum Sort {
     Call(u32),
     /// Ends with a return to this block, where the caller's lanes wait.
     Return(u32),
+    /// In place of the block that a function returns to, if it is called from several.
+    Dispatch,
 }
 
 /// The origin of a block.
@@ -53,6 +55,21 @@ pub(crate) struct Part {
     pub(crate) back: Option<u32>,
     /// Whether the block begins where a block of the original function begins.
     pub(crate) is_head: bool,
+    /// For a call by address, the addresses of its targets.
+    pub(crate) addresses: Vec<u64>,
+}
+
+impl Part {
+    /// A block at a place, without instructions of the program.
+    pub(crate) fn free(sort: Sort, at: u64) -> Self {
+        let (copy, back, is_head, addresses) = (u32::MAX, None, false, Vec::new());
+        Self { sort, places: at..at, copy, back, is_head, addresses }
+    }
+
+    /// Returns whether it has no instructions of the program.
+    pub(crate) fn is_free(&self) -> bool {
+        matches!(self.sort, Sort::Moves | Sort::Dispatch)
+    }
 }
 
 /// A kernel with all functions that it calls.
@@ -71,10 +88,10 @@ impl<'p> Inlined<'p> {
     pub(crate) fn new(program: &'p Program, setup: &Setup<'_>) -> Result<Self, Declined> {
         let function = &program.module().functions[setup.kernel as usize];
         let frame = program.frame_size(setup.kernel as usize).unwrap_or_default();
-        if !function.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call) {
+        if !function.blocks.iter().flat_map(|b| &b.insts).any(is_call) {
             let entry = program.entry(setup.kernel as usize).map_or(0, |pc| pc.0);
             let part =
-                |places| Part { sort: Sort::Plain, places, copy: 0, back: None, is_head: true };
+                |places| Part { places, copy: 0, is_head: true, ..Part::free(Sort::Plain, 0) };
             let parts = flow::kernel::block_places(function, entry).into_iter().map(part);
             return Ok(Self {
                 function: Cow::Borrowed(function),
@@ -87,15 +104,26 @@ impl<'p> Inlined<'p> {
         whole.locals.clone_from(&function.locals);
         let whole = Builder {
             program,
+            calls: CallGraph::new(program, setup.kernel),
             stack_limit: setup.stack_limit,
             whole,
             parts: Vec::new(),
             copies: 0,
             insts: 0,
             local_bytes: frame.local_bytes,
-            chain: Vec::new(),
+            depth: 0,
+            groups: Vec::new(),
         };
         whole.run(setup.kernel)
+    }
+}
+
+impl Inlined<'_> {
+    /// Returns, by block, whether it belongs to a function that may be entered again before it
+    /// returns.
+    pub(crate) fn reentrant_blocks(&self) -> Vec<bool> {
+        let is_dispatch = |back: u32| self.parts[back as usize].sort == Sort::Dispatch;
+        self.parts.iter().map(|part| part.back.is_some_and(is_dispatch)).collect()
     }
 }
 
@@ -107,6 +135,8 @@ struct Pending {
     call: Inst,
     /// The place of the call.
     at: u64,
+    /// Its block and its index in the original function.
+    within: (usize, usize),
 }
 
 /// Where the registers, variables and memory of a copy begin.
@@ -123,15 +153,49 @@ struct Base {
 
 struct Builder<'p> {
     program: &'p Program,
+    calls: CallGraph<'p>,
     stack_limit: u64,
     whole: Function,
     parts: Vec<Part>,
     copies: u32,
     insts: usize,
     local_bytes: u32,
-    /// The functions that are being copied, outermost first.
-    chain: Vec<u32>,
+    /// The number of copies that are being made inside each other.
+    depth: usize,
+    /// The groups of functions that are being copied, outermost first.
+    groups: Vec<Group>,
 }
+
+/// The copies of functions that call each other.
+struct Group {
+    members: Vec<Member>,
+}
+
+/// The one copy of a function that its own group calls.
+struct Member {
+    function: u32,
+    base: Base,
+    /// The register with the number of the call that its lanes return to.
+    site: LaneReg,
+    /// The block in place of the one that it returns to.
+    dispatch: u32,
+    entry: u32,
+    /// Blocks of moves from which the copy is entered.
+    heads: Vec<u32>,
+}
+
+/// A callee of a call, and where its copy is.
+struct Callee {
+    index: u32,
+    own: Base,
+    /// The block of moves before the copy.
+    head: u32,
+    /// For a call from inside the callee's group: the block in place of the one it returns to.
+    dispatch: Option<u32>,
+}
+
+/// The block that calls return to, until it exists.
+const UNKNOWN: u32 = u32::MAX;
 
 impl<'p> Builder<'p> {
     fn run(mut self, kernel: u32) -> Result<Inlined<'p>, Declined> {
@@ -148,13 +212,19 @@ impl<'p> Builder<'p> {
 
     /// Copies a function and all functions that it calls. Its returns lead to the block `back`.
     fn copy(&mut self, index: u32, base: Base, back: Option<u32>) -> Result<(), Declined> {
-        if self.chain.contains(&index) {
-            return Err(Declined::Kernel("it calls functions that call themselves"));
+        for pending in self.body(index, base, back)? {
+            self.call(pending, index, base)?;
         }
-        if self.chain.len() > DEEPEST {
-            return Err(Declined::Kernel("its calls are nested too deeply"));
-        }
-        self.chain.push(index);
+        Ok(())
+    }
+
+    /// Copies a function; its calls are still to be inlined.
+    fn body(
+        &mut self,
+        index: u32,
+        base: Base,
+        back: Option<u32>,
+    ) -> Result<Vec<Pending>, Declined> {
         let function = &self.program.module().functions[index as usize];
         let entry = self.program.entry(index as usize).map_or(0, |pc| pc.0);
         let places = flow::kernel::block_places(function, entry);
@@ -162,14 +232,11 @@ impl<'p> Builder<'p> {
         self.copies += 1;
         let numbers = self.numbers(function);
         let mut pending = Vec::new();
-        for (block, places) in function.blocks.iter().zip(places) {
+        for (b, places) in places.into_iter().enumerate() {
+            let block = (b, &function.blocks[b]);
             self.block(block, places, (copy, base, back), &numbers, &mut pending)?;
         }
-        for call in pending {
-            self.call(call, index, base)?;
-        }
-        self.chain.pop();
-        Ok(())
+        Ok(pending)
     }
 
     /// Numbers the blocks of a function: each call splits a block in two.
@@ -177,7 +244,7 @@ impl<'p> Builder<'p> {
         let mut next = self.whole.blocks.len() as u32;
         let number = |block: &Block| {
             let first = next;
-            next += 1 + block.insts.iter().filter(|i| i.op == Op::Call).count() as u32;
+            next += 1 + block.insts.iter().filter(|i| is_call(i)).count() as u32;
             first
         };
         function.blocks.iter().map(number).collect()
@@ -185,7 +252,7 @@ impl<'p> Builder<'p> {
 
     fn block(
         &mut self,
-        block: &Block,
+        (number, block): (usize, &Block),
         places: Range<u64>,
         (copy, base, back): (u32, Base, Option<u32>),
         numbers: &[u32],
@@ -197,14 +264,17 @@ impl<'p> Builder<'p> {
         }
         let (mut insts, mut is_head) = (Vec::new(), true);
         let (mut first, mut at) = (places.start, places.start);
-        for inst in &block.insts {
+        for (i, inst) in block.insts.iter().enumerate() {
+            let is_call = is_call(inst);
             let inst = rebased(inst, base);
-            if inst.op == Op::Call {
+            if is_call {
                 let from = self.whole.blocks.len() as u32;
-                pending.push(Pending { from, behind: from + 1, call: inst, at });
+                let within = (number, i);
+                pending.push(Pending { from, behind: from + 1, call: inst, at, within });
                 // The target is filled in once the copy exists.
                 let places = first..at + 1;
-                let part = Part { sort: Sort::Call(0), places, copy, back, is_head };
+                let sort = Sort::Call(UNKNOWN);
+                let part = Part { sort, places, copy, back, is_head, addresses: Vec::new() };
                 self.push(std::mem::take(&mut insts), TermKind::Br(BlockId(from)), part);
                 (first, is_head) = (at + 1, false);
             } else {
@@ -213,7 +283,8 @@ impl<'p> Builder<'p> {
             at += 1;
         }
         let (sort, end) = end(&block.term, base, numbers, back);
-        let part = Part { sort, places: first..places.end, copy, back, is_head };
+        let places = first..places.end;
+        let part = Part { sort, places, copy, back, is_head, addresses: Vec::new() };
         self.push(insts, end, part);
         Ok(())
     }
@@ -223,63 +294,312 @@ impl<'p> Builder<'p> {
         self.parts.push(part);
     }
 
-    /// Inlines a call: moves of arguments, the copy, moves of results.
+    fn register(&mut self, ty: RegTy) -> LaneReg {
+        self.whole.regs.push(RegInfo { name: String::new(), ty });
+        LaneReg(self.whole.regs.len() as u32 - 1)
+    }
+
+    /// Inlines a call: for each function that it may lead to, moves of arguments and the copy, then
+    /// moves of results.
     fn call(&mut self, pending: Pending, caller: u32, base: Base) -> Result<(), Declined> {
-        let Pending { from, behind, call, at } = pending;
-        let Some(&Operand::Func(FuncId(callee))) = call.operands.first() else {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Declined::Kernel("its calls are nested too deeply"));
+        }
+        let indices = self.calls.callees(&pending.call);
+        if indices.is_empty() {
             return Err(Declined::Kernel("it calls what is not a function"));
+        }
+        let by_address = pending.call.op == Op::CallInd;
+        let selector = by_address.then(|| self.register(RegTy::B32));
+        let kept = match indices.iter().any(|&callee| self.is_inner(caller, callee)) {
+            true => self.kept(&pending, caller, base, selector)?,
+            false => Vec::new(),
         };
-        let function = &self.program.module().functions[callee as usize];
-        let Signature::Device { params, results } = &function.signature else {
+        let first = self.whole.blocks.len();
+        let mut callees = Vec::with_capacity(indices.len());
+        for (number, index) in indices.into_iter().enumerate() {
+            let selector = selector.map(|reg| (reg, number as u64));
+            callees.push(self.callee(&pending, (caller, base), index, selector, &kept)?);
+        }
+        let back = self.whole.blocks.len() as u32;
+        let blocks = self.whole.blocks[first..].iter_mut().zip(&mut self.parts[first..]);
+        for (block, part) in blocks {
+            let targets = block.term.targets_mut().iter_mut();
+            targets.filter(|to| to.0 == UNKNOWN).for_each(|to| to.0 = back);
+            part.back = part.back.map(|to| if to == UNKNOWN { back } else { to });
+            if part.sort == Sort::Return(UNKNOWN) {
+                part.sort = Sort::Return(back);
+            }
+        }
+        for callee in &callees {
+            if let Some(dispatch) = callee.dispatch {
+                self.add_site(dispatch, back);
+            }
+        }
+        let insts = self.results(&pending.call, &callees, selector, &kept)?;
+        let at = pending.at + 1;
+        self.push(insts, TermKind::Br(BlockId(pending.behind)), Part::free(Sort::Moves, at));
+        let heads = callees.iter().map(|callee| BlockId(callee.head));
+        let (block, part) =
+            (&mut self.whole.blocks[pending.from as usize], &mut self.parts[pending.from as usize]);
+        part.sort = Sort::Call(back);
+        if by_address {
+            let address = pending.call.operands[0];
+            block.term.kind = TermKind::Switch(address, heads.collect());
+            part.addresses = callees.iter().map(|callee| address_of(callee.index)).collect();
+        } else {
+            block.term.targets_mut().fill(BlockId(callees[0].head));
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Adds a block that a function may return to, and returns its number among these.
+    fn add_site(&mut self, dispatch: u32, back: u32) {
+        if let TermKind::Switch(_, sites) = &mut self.whole.blocks[dispatch as usize].term.kind {
+            sites.push(BlockId(back));
+        }
+    }
+
+    /// Returns whether a call from one function to another stays in the group that is being copied.
+    fn is_inner(&self, caller: u32, callee: u32) -> bool {
+        let group = self.calls.group(callee);
+        group.is_some() && group == self.calls.group(caller)
+    }
+
+    fn member(&mut self, function: u32) -> Option<&mut Member> {
+        let members = &mut self.groups.last_mut()?.members;
+        members.iter_mut().find(|member| member.function == function)
+    }
+
+    /// Returns the registers that a caller keeps while its group runs: those that are live behind
+    /// the call, the number of the call that it returns to itself, and that of the callee.
+    fn kept(
+        &mut self,
+        pending: &Pending,
+        caller: u32,
+        base: Base,
+        selector: Option<LaneReg>,
+    ) -> Result<Vec<LaneReg>, Declined> {
+        let function = &self.program.module().functions[caller as usize];
+        let live = self.calls.live_after(caller, pending.within)?;
+        if live.iter().any(|reg| function.regs[reg.index()].ty == RegTy::B128) {
+            return Err(Declined::Kernel("it keeps 128-bit values in calls of themselves"));
+        }
+        let site = self.member(caller).map(|member| member.site);
+        let live = live.into_iter().map(|reg| LaneReg(base.regs + reg.0));
+        Ok(live.chain(site).chain(selector).collect())
+    }
+
+    /// Adds moves of arguments to a function, and its copy unless its group has one.
+    fn callee(
+        &mut self,
+        pending: &Pending,
+        (caller, base): (u32, Base),
+        index: u32,
+        selector: Option<(LaneReg, u64)>,
+        kept: &[LaneReg],
+    ) -> Result<Callee, Declined> {
+        let function = &self.program.module().functions[index as usize];
+        let Signature::Device { params, .. } = &function.signature else {
             return Err(Declined::Kernel("it calls a kernel"));
         };
         let cleared = can_be_copied(function)?;
-        let own = self.base_of(caller, callee, base)?;
-        let arguments = params.iter().zip(call.operands[1..].iter().copied());
-        let cleared = cleared.iter().map(|reg| (reg, Operand::Imm(0)));
-        let arguments = arguments
-            .chain(cleared)
-            .map(|(&reg, operand)| {
-                let (to, ty) = moved(function, reg, own)?;
-                Ok(movement(Reg::Lane(to), ty, operand))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let returned = results.iter().zip(&call.results);
-        let returned = returned.filter_map(|(from, to)| Some((from, (*to)?)));
-        let returned = returned
-            .map(|(&from, to)| {
-                let (from, ty) = moved(function, from, own)?;
-                Ok(movement(to, ty, Operand::Reg(Reg::Lane(from))))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let entry = self.program.entry(callee as usize).map_or(0, |pc| pc.0);
-        let moves = |at| Part {
-            sort: Sort::Moves,
-            places: at..at,
-            copy: u32::MAX,
-            back: None,
-            is_head: false,
+        let inner = self.is_inner(caller, index);
+        let own = match self.member(index).filter(|_| inner) {
+            Some(member) => member.base,
+            None => self.base_of(caller, index, base)?,
         };
-        let first = self.whole.blocks.len() as u32;
-        self.push(arguments, TermKind::Fall, moves(entry));
-        let copied = self.whole.blocks.len();
-        // The block of result moves has no number before the copy is made; returns are patched
-        // below.
-        self.copy(callee, own, Some(u32::MAX))?;
-        let back = self.whole.blocks.len() as u32;
-        for (block, part) in self.whole.blocks[copied..].iter_mut().zip(&mut self.parts[copied..]) {
-            if part.back == Some(u32::MAX) {
-                part.back = Some(back);
-            }
-            if part.sort == Sort::Return(u32::MAX) {
-                part.sort = Sort::Return(back);
-                block.term.targets_mut().fill(BlockId(back));
+        let mut insts = Vec::new();
+        insts.extend(selector.map(|(reg, number)| constant(reg, number)));
+        // Registers are kept where any callee of the call is in the caller's group.
+        if !kept.is_empty() {
+            insts.push(self.save(kept, caller, index, base));
+        }
+        let arguments = params.iter().zip(pending.call.operands[1..].iter().copied());
+        // They may be computed from the parameters themselves.
+        let mut late = Vec::new();
+        for (&reg, operand) in arguments {
+            let (to, ty) = moved(function, reg, own)?;
+            if inner {
+                let between = self.register(function.regs[reg.index()].ty);
+                insts.push(movement(Reg::Lane(between), ty, operand));
+                late.push(movement(Reg::Lane(to), ty, Operand::Reg(Reg::Lane(between))));
+            } else {
+                insts.push(movement(Reg::Lane(to), ty, operand));
             }
         }
-        self.push(returned, TermKind::Br(BlockId(behind)), moves(at + 1));
-        self.whole.blocks[from as usize].term.targets_mut().fill(BlockId(first));
-        self.parts[from as usize].sort = Sort::Call(back);
+        insts.append(&mut late);
+        for reg in cleared {
+            let (to, ty) = moved(function, reg, own)?;
+            insts.push(movement(Reg::Lane(to), ty, Operand::Imm(0)));
+        }
+        let head = self.whole.blocks.len() as u32;
+        let entry = self.program.entry(index as usize).map_or(0, |pc| pc.0);
+        let part = Part::free(Sort::Moves, entry);
+        if inner {
+            return self.enter_again(index, own, (insts, part));
+        }
+        self.push(insts, TermKind::Br(BlockId(head + 1)), part);
+        if self.calls.group(index).is_some() {
+            self.group(index, own, head)?;
+        } else {
+            self.copy(index, own, Some(UNKNOWN))?;
+        }
+        Ok(Callee { index, own, head, dispatch: None })
+    }
+
+    /// Adds the moves of a call to a function of the group that is being copied.
+    fn enter_again(
+        &mut self,
+        index: u32,
+        own: Base,
+        (mut insts, part): (Vec<Inst>, Part),
+    ) -> Result<Callee, Declined> {
+        let head = self.whole.blocks.len() as u32;
+        let missing = Declined::Kernel("it calls what is not copied");
+        let member = self.member(index).ok_or(missing)?;
+        member.heads.push(head);
+        let (site, dispatch) = (member.site, member.dispatch);
+        let number = self.whole.blocks[dispatch as usize].term.targets().len() as u64;
+        insts.push(constant(site, number));
+        self.push(insts, TermKind::Br(BlockId(head)), part);
+        Ok(Callee { index, own, head, dispatch: Some(dispatch) })
+    }
+
+    /// Returns the instruction that keeps registers before a call.
+    fn save(&self, kept: &[LaneReg], caller: u32, callee: u32, base: Base) -> Inst {
+        let below = 8 * base.rows + u64::from(base.local_bytes);
+        let sizes = [below, self.calls.frame_bytes(caller), self.calls.stack_bytes(callee)];
+        let sizes = sizes.map(|bytes| Operand::Imm(bytes.into()));
+        let registers = kept.iter().map(|&reg| Operand::Reg(Reg::Lane(reg)));
+        sizes.into_iter().chain(registers).fold(Inst::new(Op::Call), Inst::operand)
+    }
+
+    /// Copies a function that calls itself, with all that it calls and that call it: once each.
+    /// The moves of the call from outside are in the block `head`.
+    fn group(&mut self, entry: u32, own: Base, head: u32) -> Result<(), Declined> {
+        let Some(number) = self.calls.group(entry) else { return Ok(()) };
+        let mut members = Vec::new();
+        for function in self.calls.members(number) {
+            let what = &self.program.module().functions[function as usize];
+            if !what.locals.is_empty() {
+                return Err(Declined::Kernel("functions with local variables call themselves"));
+            }
+            can_be_copied(what)?;
+            let base = match function == entry {
+                true => own,
+                false => Base { regs: self.registers_of(what)?, ..own },
+            };
+            let site = self.register(RegTy::B32);
+            let dispatch = self.whole.blocks.len() as u32;
+            let end = TermKind::Switch(Operand::Reg(Reg::Lane(site)), Vec::new());
+            let at = self.program.entry(function as usize).map_or(0, |pc| pc.0);
+            self.push(Vec::new(), end, Part::free(Sort::Dispatch, at));
+            let heads = Vec::new();
+            members.push(Member { function, base, site, dispatch, entry: 0, heads });
+        }
+        if let Some(member) = members.iter_mut().find(|member| member.function == entry) {
+            member.heads.push(head);
+            let (site, dispatch) = (member.site, member.dispatch);
+            self.whole.blocks[head as usize].insts.push(constant(site, 0));
+            self.add_site(dispatch, UNKNOWN);
+        }
+        let list: Vec<_> = members.iter().map(|m| (m.function, m.base, m.dispatch)).collect();
+        self.groups.push(Group { members });
+        let mut pending = Vec::new();
+        for &(function, base, dispatch) in &list {
+            let first = self.whole.blocks.len() as u32;
+            if let Some(member) = self.member(function) {
+                member.entry = first;
+            }
+            pending.push(self.body(function, base, Some(dispatch))?);
+        }
+        for ((function, base, _), pending) in list.into_iter().zip(pending) {
+            for call in pending {
+                self.call(call, function, base)?;
+            }
+        }
+        let Some(Group { members }) = self.groups.pop() else { return Ok(()) };
+        for member in members {
+            for head in member.heads {
+                let targets = self.whole.blocks[head as usize].term.targets_mut();
+                targets.fill(BlockId(member.entry));
+            }
+        }
         Ok(())
+    }
+
+    /// Returns the moves of results behind a call. Those of a copy that may be the caller's own are
+    /// taken before the caller's registers are put back.
+    fn results(
+        &mut self,
+        call: &Inst,
+        callees: &[Callee],
+        selector: Option<LaneReg>,
+        kept: &[LaneReg],
+    ) -> Result<Vec<Inst>, Declined> {
+        let (mut early, mut late) = (Vec::new(), Vec::new());
+        for (k, to) in call.results.iter().enumerate() {
+            let &Some(to) = to else { continue };
+            let mut so_far: Option<(LaneReg, Ty)> = None;
+            for (number, callee) in callees.iter().enumerate() {
+                let function = &self.program.module().functions[callee.index as usize];
+                let Signature::Device { results, .. } = &function.signature else { continue };
+                let Some(&reg) = results.get(k) else { continue };
+                let (from, ty) = moved(function, reg, callee.own)?;
+                let between = self.register(function.regs[reg.index()].ty);
+                early.push(movement(Reg::Lane(between), ty, Operand::Reg(Reg::Lane(from))));
+                so_far = Some(match (so_far, selector) {
+                    (Some((other, of)), Some(selector)) if of == ty => {
+                        let inst = self.select(selector, number as u64, ty, (between, other));
+                        let result = self.register(function.regs[reg.index()].ty);
+                        late.extend(inst(result));
+                        (result, ty)
+                    }
+                    (Some(_), _) => {
+                        return Err(Declined::Kernel("its calls have results of different types"));
+                    }
+                    (None, _) => (between, ty),
+                });
+            }
+            if let Some((from, ty)) = so_far {
+                late.push(movement(to, ty, Operand::Reg(Reg::Lane(from))));
+            }
+        }
+        if !kept.is_empty() {
+            let results = kept.iter().map(|&reg| Reg::Lane(reg));
+            early.push(results.fold(Inst::new(Op::Call), Inst::result));
+        }
+        early.append(&mut late);
+        Ok(early)
+    }
+
+    /// Returns what computes one value where a register has a number, and another one elsewhere.
+    fn select(
+        &mut self,
+        selector: LaneReg,
+        number: u64,
+        ty: Ty,
+        (yes, no): (LaneReg, LaneReg),
+    ) -> impl FnOnce(LaneReg) -> Vec<Inst> + use<> {
+        let holds = self.register(RegTy::Pred);
+        move |to| {
+            let reg = |reg| Operand::Reg(Reg::Lane(reg));
+            let mut test = Inst::new(Op::Setp).ty(Ty::U32).result(Reg::Lane(holds));
+            test = test.operand(reg(selector)).operand(Operand::Imm(number.into()));
+            test.mods.cmp = Some(Cmp::Eq);
+            let compute = |op, a, b| {
+                let inst = Inst::new(op).ty(ty).result(Reg::Lane(to));
+                inst.operand(reg(a)).operand(reg(b))
+            };
+            if ty == Ty::Pred {
+                let differs = compute(Op::Xor, yes, no);
+                return vec![test, differs, compute(Op::And, to, holds), compute(Op::Xor, to, no)];
+            }
+            vec![test, compute(Op::Selp, yes, no).operand(reg(holds))]
+        }
     }
 
     /// Allocates a frame with the stack check of the exact engine. Without recursion, each call has
@@ -294,16 +614,9 @@ impl<'p> Builder<'p> {
             return Err(Declined::Kernel("its calls need more stack than there is"));
         }
         let function = &self.program.module().functions[callee as usize];
-        let own = Base {
-            regs: self.whole.regs.len() as u32,
-            locals: self.whole.locals.len() as u32,
-            local_bytes: below,
-            rows,
-        };
-        self.whole.regs.extend_from_slice(&function.regs);
-        if self.whole.regs.len() > MOST {
-            return Err(Declined::Kernel("it has too many registers with what it calls"));
-        }
+        let locals = self.whole.locals.len() as u32;
+        let regs = self.registers_of(function)?;
+        let own = Base { regs, locals, local_bytes: below, rows };
         let placed = function
             .locals
             .iter()
@@ -312,11 +625,35 @@ impl<'p> Builder<'p> {
         self.local_bytes = self.local_bytes.max(u32::try_from(local_bytes).unwrap_or(u32::MAX));
         Ok(own)
     }
+
+    /// Adds the registers of a function, and returns the number of the first one.
+    fn registers_of(&mut self, function: &Function) -> Result<u32, Declined> {
+        let first = self.whole.regs.len() as u32;
+        self.whole.regs.extend_from_slice(&function.regs);
+        if self.whole.regs.len() > MOST {
+            return Err(Declined::Kernel("it has too many registers with what it calls"));
+        }
+        Ok(first)
+    }
+}
+
+/// Returns whether an instruction calls a function.
+pub(crate) fn is_call(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Call | Op::CallInd)
+}
+
+/// Returns the address of a function.
+fn address_of(function: u32) -> u64 {
+    vm::FUNCTION_BASE + 16 * u64::from(function)
+}
+
+fn constant(to: LaneReg, value: u64) -> Inst {
+    movement(Reg::Lane(to), Ty::B32, Operand::Imm(value.into()))
 }
 
 /// Checks that calls of a function can be inlined. Returns the registers that must be cleared at
 /// the call.
-fn can_be_copied(function: &Function) -> Result<Vec<LaneReg>, Declined> {
+pub(crate) fn can_be_copied(function: &Function) -> Result<Vec<LaneReg>, Declined> {
     let graph = flow::kernel::graph_of(function)
         .map_err(|_| Declined::Kernel("it calls a function that has no flow graph"))?;
     let mut returns = false;

@@ -21,6 +21,7 @@
 mod accesses;
 mod asynchronous;
 mod bulk;
+mod call_graph;
 mod cluster;
 mod cluster_entry;
 pub mod code;
@@ -32,6 +33,7 @@ mod detail;
 mod disjoint;
 mod ends;
 mod fragments;
+mod frames;
 mod group_products;
 mod inline;
 mod level;
@@ -105,6 +107,10 @@ pub enum Declined {
     #[error("while it ran: it is long enough to be compiled")]
     Long,
 }
+
+/// The reason of a launch whose functions call themselves more often than a [`Tier`] has room for.
+/// The interpreter runs it.
+pub const DEPTH_LIMIT: Declined = Declined::Running("its calls are nested deeper than code allows");
 
 /// A launch that has ended or was stopped.
 #[derive(Debug)]

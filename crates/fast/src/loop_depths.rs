@@ -16,7 +16,10 @@ impl Code {
         let mut heads = vec![None; count];
         for (b, block) in self.blocks.iter().enumerate() {
             // Calls and returns can go to any place without being loops.
-            let jumps = !matches!(block.end, End::Call(..) | End::Return(..));
+            let jumps = !matches!(
+                block.end,
+                End::Call(..) | End::CallByAddress(..) | End::Return(..) | End::ReturnBy(..)
+            );
             for to in block.end.targets().filter(|_| jumps) {
                 let (from, to) = (rank[b], rank[to as usize]);
                 if to <= from {

@@ -499,6 +499,7 @@ impl<'m> Machine<'m> {
                     add(u64::from(entry.block) << 32 | u64::from(entry.lanes));
                 }
                 add(warp.resume as u64);
+                warp.frames.iter().for_each(|frame| frame.words(&mut add));
                 slice.values(warp, &mut add);
             }
         }
@@ -672,24 +673,28 @@ impl<'m> Machine<'m> {
                         Err(i) => targets.insert(i, (to, place(to), 1 << lane)),
                     }
                 }
-                self.stats.conditional_branches += 1;
-                self.target(1);
-                if let [(to, at, _)] = targets[..] {
-                    self.back_edges += u32::from(at <= block.pc);
-                    warp.stack.go(to);
-                } else {
-                    self.split(warp, block, &targets);
+                self.count_branch(&targets);
+                self.target(targets.len() as u64);
+                self.back_edges += u32::from(targets.iter().any(|t| t.1 <= block.pc));
+                match targets[..] {
+                    [(to, ..)] => warp.stack.go(to),
+                    _ => warp.stack.split(block.pc, &targets, block.rejoin),
                 }
             }
             End::Call(to, back) => {
                 self.back_edges += u32::from(place(*to) <= block.pc);
                 warp.stack.call(*to, *back);
             }
+            End::CallByAddress(address, callees, back) => {
+                self.call_by_address(warp, block.pc, (*address, callees, *back), lanes)?;
+            }
             End::Return(guard, next, back) => {
                 let returning = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
                 self.guard_off(lanes & !returning);
-                warp.stack.return_lanes(returning, *next, *back);
+                let back = code.returns_to(*back, warp, returning)?;
+                warp.stack.return_lanes(returning, *next, back);
             }
+            End::ReturnBy(..) => return Err(Declined::Running("lanes are at the end of no block")),
             End::Exit(guard, next) => {
                 let ending = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
                 self.guard_off(lanes & !ending);
@@ -721,10 +726,22 @@ impl<'m> Machine<'m> {
         }
     }
 
-    #[inline(never)]
-    fn split(&mut self, warp: &mut Warp, block: &Block, targets: &[Target]) {
+    /// Counts a branch whose lanes go to these targets.
+    pub(crate) fn count_branch(&mut self, targets: &[Target]) {
+        self.stats.conditional_branches += 1;
+        if targets.len() > 1 {
+            self.count_divergence(targets);
+        }
+    }
+
+    fn count_divergence(&mut self, targets: &[Target]) {
         self.stats.divergent_branches += 1;
         self.stats.divergent_paths += targets.len() as u64;
+    }
+
+    #[inline(never)]
+    fn split(&mut self, warp: &mut Warp, block: &Block, targets: &[Target]) {
+        self.count_divergence(targets);
         self.target(targets.len() as u64 - 1);
         self.back_edges += u32::from(targets.iter().any(|t| t.1 <= block.pc));
         warp.stack.split(block.pc, targets, block.rejoin);
@@ -745,5 +762,6 @@ pub(crate) fn vacant() -> Warp {
         parked: true,
         resume: 0,
         stale: false,
+        frames: Vec::new(),
     }
 }

@@ -47,6 +47,7 @@ impl Step {
             Kind::Asynchronous(op) => op.src.iter().for_each(|&s| to(s)),
             Kind::Texture(op) => op.operands().for_each(to),
             Kind::Print(print) => [print.format, print.args].into_iter().for_each(to),
+            Kind::SaveFrame(frame) => frame.src.iter().for_each(|&s| to(s)),
             Kind::Collective(collective) => {
                 collective.src.iter().chain(&collective.members).for_each(|&s| to(s));
             }
@@ -55,6 +56,7 @@ impl Step {
             }
             Kind::Sreg { .. }
             | Kind::Clock { .. }
+            | Kind::RestoreFrame(_)
             | Kind::Nothing
             | Kind::Fence
             | Kind::Leave(_) => {}
@@ -78,10 +80,11 @@ impl Step {
             Kind::Asynchronous(op) => op.dst.iter().for_each(|&d| to(d)),
             Kind::Texture(op) => op.dst.iter().for_each(|&d| to(d)),
             Kind::Print(print) => to(print.dst),
+            Kind::RestoreFrame(dst) => dst.iter().for_each(|&d| to(d)),
             Kind::Sreg { dst, .. } | Kind::Clock { dst, .. } | Kind::Barrier { dst, .. } => {
                 to(*dst);
             }
-            Kind::Store(_) | Kind::Nothing | Kind::Fence => {}
+            Kind::Store(_) | Kind::SaveFrame(_) | Kind::Nothing | Kind::Fence => {}
             _ => return false,
         }
         true

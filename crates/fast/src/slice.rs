@@ -77,6 +77,8 @@ impl Registers {
             | Kind::Generic(_)
             | Kind::Sreg { .. }
             | Kind::Clock { .. }
+            | Kind::SaveFrame(_)
+            | Kind::RestoreFrame(_)
             | Kind::Nothing
             | Kind::Fence
             | Kind::Leave(_) => {}
@@ -124,7 +126,8 @@ impl Registers {
         match end {
             End::Branch(guard, ..) => self.add_guard(Some(guard)),
             End::Exit(guard, _) | End::Return(guard, ..) => self.add_guard(guard.as_ref()),
-            End::Switch(index, _) => self.add(*index),
+            End::Switch(index, _) | End::ReturnBy(index, _) => self.add(*index),
+            End::CallByAddress(address, ..) => self.add(*address),
             End::Go(_) | End::Call(..) => false,
         };
     }

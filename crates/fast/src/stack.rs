@@ -133,16 +133,22 @@ impl Stack {
             }
         };
         self.charges.splits += 1;
-        let mut sorted: Vec<(Pc, LaneMask<1>)> =
-            targets.iter().map(|t| (Pc(t.1), LaneMask::from_bits(t.2.into()))).collect();
-        self.order.sort(Pc(at), &mut sorted);
-        for (pc, lanes) in sorted.iter().rev() {
-            let block = targets.iter().find(|t| t.1 == pc.0).map_or(0, |t| t.0);
+        for (block, lanes) in self.last_first(at, targets) {
             if Some(block) != rejoin {
-                self.push(Entry { block, rejoin, lanes: lanes.bits() as u32, depth });
+                self.push(Entry { block, rejoin, lanes, depth });
             }
         }
         self.pop_merged();
+    }
+
+    /// Returns the blocks and lanes of targets of the instruction at place `at`, the one that runs
+    /// first last.
+    fn last_first(&self, at: u64, targets: &[Target]) -> Vec<(u32, u32)> {
+        let mut sorted: Vec<(Pc, LaneMask<1>)> =
+            targets.iter().map(|t| (Pc(t.1), LaneMask::from_bits(t.2.into()))).collect();
+        self.order.sort(Pc(at), &mut sorted);
+        let block = |pc: Pc| targets.iter().find(|t| t.1 == pc.0).map_or(0, |t| t.0);
+        sorted.iter().rev().map(|&(pc, lanes)| (block(pc), lanes.bits() as u32)).collect()
     }
 
     /// Moves the lanes of the top to a callee; they will wait for each other at `back`, where no
@@ -154,6 +160,18 @@ impl Stack {
         self.push(Entry { block: to, rejoin: None, lanes, depth });
     }
 
+    /// Moves the lanes of the top to several callees, which are in order of their places, by the
+    /// call at place `at`; they will wait for each other at `back`, where no other lanes wait.
+    pub(crate) fn call_each(&mut self, at: u64, targets: &[Target], back: u32) {
+        let Some(top) = self.entries.last_mut() else { return };
+        top.block = back;
+        let depth = top.depth + 1;
+        self.charges.splits += 1;
+        for (block, lanes) in self.last_first(at, targets) {
+            self.push(Entry { block, rejoin: None, lanes, depth });
+        }
+    }
+
     /// Returns `lanes` of the top to the entry that waits at `back`; the other lanes of the top go
     /// on to `next`.
     pub(crate) fn return_lanes(&mut self, lanes: u32, next: u32, back: u32) {
@@ -162,7 +180,9 @@ impl Stack {
         if rest != 0 {
             top.block = next;
         }
-        let caller = self.entries.iter().rposition(|e| e.block == back);
+        // The top may still have the block at which its lanes went on, which may be the same.
+        let below = &self.entries[..self.entries.len() - 1];
+        let caller = below.iter().rposition(|e| e.block == back);
         for entry in &mut self.entries[caller.map_or(0, |c| c + 1)..] {
             entry.lanes &= !lanes;
         }

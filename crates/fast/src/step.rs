@@ -259,6 +259,8 @@ impl Machine<'_> {
             Kind::Copy(op) => self.copy(warp, op, pc, on)?,
             Kind::Texture(op) => self.texture(warp, op, pc, on)?,
             Kind::Print(op) => self.print(warp, op, on)?,
+            Kind::SaveFrame(frame) => warp.save_frame(frame, on)?,
+            Kind::RestoreFrame(dst) => warp.restore_frame(dst, on),
             Kind::Asynchronous(op) => {
                 self.released.clear();
                 return self.asynchronous(warp, op, pc, on);

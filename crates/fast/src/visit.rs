@@ -87,6 +87,13 @@ impl Visit<'_, '_> {
         self.held = Some(warp);
     }
 
+    /// Returns the number of frames that the held warp keeps ([`crate::code::SaveFrame`]).
+    #[inline]
+    #[must_use]
+    pub fn frames(&self) -> usize {
+        self.warp.frames.len()
+    }
+
     pub(crate) fn release(&mut self) {
         if let Some(warp) = self.held.take() {
             let machine = &mut *self.machine;

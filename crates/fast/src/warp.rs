@@ -1,6 +1,7 @@
 //! The state of a warp, and its access by steps.
 
 use crate::code::{Code, Dst, Guard, Src};
+use crate::frames::Frame;
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::stack::Stack;
 use converge::mechanism::Order;
@@ -23,6 +24,8 @@ pub(crate) struct Warp {
     /// Whether the warp is at its beginning although its fields, apart from registers, are still
     /// those of the last CTA.
     pub(crate) stale: bool,
+    /// Frames of functions that may be entered again, the last one on top.
+    pub(crate) frames: Vec<Frame>,
 }
 
 impl Warp {
@@ -44,6 +47,7 @@ impl Warp {
             parked: false,
             resume: 0,
             stale: false,
+            frames: Vec::new(),
         }
     }
 
@@ -51,6 +55,7 @@ impl Warp {
     /// because a worker mostly keeps it itself.
     pub(crate) fn reset(&mut self, code: &Code) {
         self.stale = true;
+        self.frames.clear();
         for src in &code.cleared {
             match *src {
                 Src::Narrow(i) => self.narrow[i as usize] = Narrow::ZERO,

@@ -14,6 +14,10 @@ pub(crate) fn is_sound(code: &Code) -> bool {
             End::Branch(guard, to, next) => check.guard(guard) && known(to) && known(next),
             End::Switch(index, targets) => check.src(*index) && targets.iter().all(known),
             End::Call(to, back) => known(to) && known(back),
+            End::CallByAddress(address, callees, back) => {
+                check.src(*address) && callees.iter().all(|(_, to)| known(to)) && known(back)
+            }
+            End::ReturnBy(site, backs) => check.src(*site) && backs.iter().all(known),
             End::Return(guard, next, back) => {
                 guard.as_ref().is_none_or(|g| check.guard(g)) && known(next) && known(back)
             }
@@ -107,6 +111,8 @@ impl Check<'_> {
                     texture.operands().all(|s| self.src(s))
                         && texture.dst.iter().all(|&d| self.dst(d))
                 }
+                Kind::SaveFrame(frame) => all(&frame.src),
+                Kind::RestoreFrame(dst) => dst.iter().all(|&d| self.dst(d)),
                 Kind::Print(print) => {
                     self.src(print.format) && self.src(print.args) && self.dst(print.dst)
                 }

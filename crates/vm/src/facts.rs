@@ -61,7 +61,7 @@ impl FactCheck {
     pub fn new(
         program: &Program,
         shape: Shape,
-        options: Options,
+        options: Options<'_>,
     ) -> Result<Self, flow::GraphError> {
         let module = program.module();
         let facts = module.functions.iter().map(|f| Facts::new(f, shape, options));

@@ -110,6 +110,8 @@ pub struct Program {
     pub(crate) spills: u32,
     /// Whether some instruction reads a clock: then equal states need not repeat.
     pub(crate) reads_clock: bool,
+    /// Functions whose address is taken, by instructions or in variables.
+    pub(crate) addressed: Vec<u32>,
 }
 
 impl Program {
@@ -141,6 +143,13 @@ impl Program {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Returns the functions whose address is taken, by instructions or in variables: those that
+    /// calls by address may lead to. In order, each once.
+    #[must_use]
+    pub fn addressed(&self) -> &[u32] {
+        &self.addressed
     }
 
     /// The instruction at a place.

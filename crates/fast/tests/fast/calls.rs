@@ -4,7 +4,7 @@ use crate::common::both::{Count, compare};
 use crate::common::calls::{LEFT, TAKEN};
 use crate::common::launches::with_buffers;
 use crate::common::observed::Exact;
-use fast::Declined;
+use fast::{Declined, Level};
 use ir::testing::Rng;
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
@@ -33,6 +33,33 @@ fn some_calls_are_declined() {
             Ok(())
         };
         with_buffers(text, &mut Rng::new(1), 1, &mut one);
+    }
+}
+
+/// The stack of recursion depends on the lanes: a launch is declined while it runs.
+#[test]
+fn a_stack_overflow_of_recursion_is_declined() {
+    let recursive = TAKEN.iter().filter(|(name, _)| name.contains("itself"));
+    for (name, text) in recursive {
+        let mut both = [0; 2];
+        let mut one = |program: &Program, launch: &Launch<1>| {
+            for limit in (0..3000).step_by(56) {
+                let launch = Launch { stack_limit: limit, ..launch.clone() };
+                let mut state =
+                    Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+                let fits = Exact::new(program, &launch).end == Step::Done;
+                let mut go_on = |_, _| true;
+                let ran = fast::prepare(program, &state, true).and_then(|kernel| {
+                    fast::run(&kernel, &mut state, Level::best(), false, &mut go_on)
+                });
+                // A function that it might call may need more than there is.
+                assert!(fits || ran.is_err(), "{name}: {limit} bytes");
+                both[usize::from(ran.is_ok())] += 1;
+            }
+            Ok(())
+        };
+        with_buffers(text, &mut Rng::new(1), 1, &mut one);
+        assert!(both.iter().all(|&n| n > 2), "{name}: {both:?}");
     }
 }
 

@@ -10,7 +10,9 @@
 //!
 //! A branch whose sides meet only at the end of the function, or never, counts as one whose lanes
 //! may be at any of its sides while anything that can be reached from it runs; all such branches
-//! are taken together.
+//! are taken together. So are branches of functions that may be entered again before they return:
+//! lanes of one side may pass the rejoin place in an inner call, while the others wait there, or
+//! behind any of the calls.
 
 use super::webs::{Web, Webs};
 use crate::dom::{PostDominator, PostDominators};
@@ -29,6 +31,8 @@ pub(super) struct Divergence<'a> {
     cfg: &'a Cfg,
     post: &'a PostDominators,
     webs: &'a Webs,
+    /// As in [`super::Options`].
+    reentrant: &'a [bool],
     /// By block: slots of results in webs that are live into some block, with the web.
     writes: Vec<Vec<(u32, Web)>>,
     /// Blocks that may run with some live lanes of the group elsewhere.
@@ -50,6 +54,7 @@ impl<'a> Divergence<'a> {
         cfg: &'a Cfg,
         post: &'a PostDominators,
         webs: &'a Webs,
+        reentrant: &'a [bool],
         results: impl Fn(usize) -> Vec<u32>,
     ) -> Self {
         let mut crossing = vec![false; webs.len()];
@@ -66,6 +71,7 @@ impl<'a> Divergence<'a> {
             cfg,
             post,
             webs,
+            reentrant,
             writes: (0..blocks).map(of_block).collect(),
             partial: vec![false; blocks],
             everywhere: false,
@@ -91,12 +97,18 @@ impl<'a> Divergence<'a> {
         if sides.len() < 2 || self.everywhere {
             return;
         }
+        let is_reentrant = self.reentrant.get(from.index()) == Some(&true);
         match self.post.immediate(from) {
+            _ if is_reentrant => {
+                // Lanes may wait behind any call.
+                self.loose_waits.fill(true);
+                self.part_for_good(&sides, true, blend);
+            }
             PostDominator::Block(rejoin) => {
                 sides.retain(|&s| s != rejoin);
                 self.part_until(&sides, rejoin, blend);
             }
-            PostDominator::Exit | PostDominator::None => self.part_for_good(&sides, blend),
+            PostDominator::Exit | PostDominator::None => self.part_for_good(&sides, false, blend),
         }
         if self.steps == 0 {
             self.give_up(blend);
@@ -137,8 +149,8 @@ impl<'a> Divergence<'a> {
         }
     }
 
-    fn part_for_good(&mut self, sides: &[Node], blend: &mut impl FnMut(u32, Web)) {
-        let mut fresh = false;
+    /// `fresh` tells whether more webs wait since the last time.
+    fn part_for_good(&mut self, sides: &[Node], mut fresh: bool, blend: &mut impl FnMut(u32, Web)) {
         for side in sides {
             for web in self.webs.live_into(side.index()) {
                 fresh |= !std::mem::replace(&mut self.loose_waits[web.index()], true);

@@ -41,14 +41,18 @@ use ir::Function;
 
 /// What an analysis may take for granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct Options<'r> {
     /// Whether facts may rest on assumptions, see the [module](self).
     pub assume: bool,
+    /// By block, whether its function may be entered again before it returns, by edges of the
+    /// graph: lanes that part at the block's end may come to any block before they are together
+    /// again. No block is where there is no entry.
+    pub reentrant: &'r [bool],
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     fn default() -> Self {
-        Self { assume: true }
+        Self { assume: true, reentrant: &[] }
     }
 }
 
@@ -73,14 +77,18 @@ impl Facts {
     ///
     /// # Errors
     /// If the function has no graph, which verified IR does not do.
-    pub fn new(function: &Function, shape: Shape, options: Options) -> Result<Self, GraphError> {
+    pub fn new(
+        function: &Function,
+        shape: Shape,
+        options: Options<'_>,
+    ) -> Result<Self, GraphError> {
         let cfg = graph_of(function)?;
         Ok(Self::with_graph(function, &cfg, shape, options))
     }
 
     /// The same where the graph is known.
     #[must_use]
-    pub fn with_graph(function: &Function, cfg: &Cfg, shape: Shape, options: Options) -> Self {
+    pub fn with_graph(function: &Function, cfg: &Cfg, shape: Shape, options: Options<'_>) -> Self {
         solve::solve(function, cfg, shape, options)
     }
 

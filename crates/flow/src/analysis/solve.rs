@@ -21,12 +21,12 @@ use std::collections::VecDeque;
 /// How often a web's bounds may grow before they are given up.
 const GROWTHS: u8 = 4;
 
-pub(super) fn solve(function: &Function, cfg: &Cfg, shape: Shape, options: Options) -> Facts {
+pub(super) fn solve(function: &Function, cfg: &Cfg, shape: Shape, options: Options<'_>) -> Facts {
     let webs = Webs::new(function, cfg);
     let post = PostDominators::new(cfg);
     let mut solver = Solver::new(function, cfg, &webs, shape, options);
     let results = |b: usize| result_slots(function, &webs, b);
-    let mut divergence = Divergence::new(cfg, &post, &webs, results);
+    let mut divergence = Divergence::new(cfg, &post, &webs, options.reentrant, results);
     solver.start();
     if steers(function) {
         solver.abandon();
@@ -90,7 +90,7 @@ impl<'a> Solver<'a> {
         cfg: &'a Cfg,
         webs: &'a Webs,
         shape: Shape,
-        options: Options,
+        options: Options<'_>,
     ) -> Self {
         let places = webs.places();
         let mut where_is = Vec::with_capacity(places);

@@ -204,7 +204,12 @@ impl<'f> Search<'f> {
             return false;
         }
         let facts = self.facts.get_or_insert_with(|| {
-            Facts::with_graph(self.function, self.cfg, WARPS, Options { assume: false })
+            Facts::with_graph(
+                self.function,
+                self.cfg,
+                WARPS,
+                Options { assume: false, ..Options::default() },
+            )
         });
         facts.parts(node.index())
     }

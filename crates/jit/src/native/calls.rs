@@ -5,7 +5,7 @@ use super::judge::{Log, judge_log};
 use super::warp_contexts::CtaContexts;
 use crate::access_groups::GroupList;
 use crate::counters::{COUNTED, REFUSED, WorkerCounters};
-use crate::frame::{BLOCK_COUNTERS, Frame, RegionCache, TURN_ENDS};
+use crate::frame::{BLOCK_COUNTERS, Frame, MAX_FRAMES, RegionCache, TURN_ENDS};
 use crate::layout::Layouts;
 use crate::warp_context::WarpContext;
 use fast::code::End;
@@ -182,6 +182,9 @@ pub(super) extern "C" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
         } else if host.visit.step(block, step as usize, on)? {
             // Code leaves only such barriers to the interpreter at which the launch stops.
             return Err(Declined::Running("a warp waits where code cannot"));
+        }
+        if host.visit.frames() > MAX_FRAMES {
+            return Err(fast::DEPTH_LIMIT);
         }
         cache_region(host, step, on);
         Ok(Some(()))

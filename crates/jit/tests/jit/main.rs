@@ -31,5 +31,6 @@ mod patterns;
 mod portable;
 mod printing;
 mod random_ptx;
+mod recursion;
 mod repeats;
 mod textures;

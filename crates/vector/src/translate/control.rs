@@ -110,6 +110,8 @@ impl Translator<'_> {
             End::Exit(guard, next) => self.exit(guard.as_ref(), *next, ctx),
             End::Switch(index, table) => self.switch(number, *index, table, ctx),
             End::Call(to, back) => self.call(block, *to, *back, ctx),
+            End::CallByAddress(..) => self.end_by_interpreter(number),
+            End::ReturnBy(..) => Err(Untranslated::Step("a block that no lanes come to")),
             End::Return(..) if self.stack.is_some() => self.end_by_interpreter(number),
             End::Return(guard, next, _) => self.come_back(guard.as_ref(), *next, ctx),
         }

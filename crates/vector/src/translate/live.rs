@@ -160,7 +160,9 @@ fn read_by_end(end: &End, to: &mut dyn FnMut(Home)) {
         End::Branch(guard, ..) | End::Exit(Some(guard), _) | End::Return(Some(guard), ..) => {
             homes_of(guard.pred, to);
         }
-        End::Switch(index, _) => homes_of(*index, to),
+        End::Switch(index, _) | End::CallByAddress(index, ..) | End::ReturnBy(index, _) => {
+            homes_of(*index, to);
+        }
         _ => {}
     }
 }

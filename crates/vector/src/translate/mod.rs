@@ -27,7 +27,7 @@ use crate::function::{Block, Function, Terminator, Type, Value};
 use crate::op::{Counter, Home, Op};
 use context::{Contexts, Ctx};
 use fast::Order;
-use fast::code::{Code, Kind};
+use fast::code::{Code, End, Kind};
 use loops::Loops;
 pub use memory::is_own_memory;
 use rustc_hash::FxHashMap;
@@ -124,6 +124,11 @@ pub fn translate(code: &Code, order: Order, detailed: bool) -> Result<Function, 
     let registers: usize = registers.iter().map(|&n| n as usize).sum();
     if code.blocks.len() > MAX_BLOCKS[1] || code.blocks.len() * registers > MAX_LIVE {
         return Err(Untranslated::TooLarge);
+    }
+    // Such calls may lead anywhere, or any number of times into each other.
+    let needs_stack = |end: &End| matches!(end, End::CallByAddress(..) | End::ReturnBy(..));
+    if code.blocks.iter().any(|block| needs_stack(&block.end)) {
+        return translate_with(code, order, detailed, Some(stack::Points::new(code)));
     }
     match translate_with(code, order, detailed, None) {
         Err(Untranslated::Stack(_) | Untranslated::TooLarge) => {

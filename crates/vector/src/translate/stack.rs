@@ -44,8 +44,13 @@ impl Points {
                     back_edges = true;
                 }
                 End::Call(_, back) => resumes.push(*back),
+                End::CallByAddress(_, callees, back) => {
+                    resumes.extend(callees.iter().map(|callee| callee.1).chain([*back]));
+                    back_edges = true;
+                }
                 End::Exit(Some(_), next) => resumes.push(*next),
-                End::Return(..) => resumes.extend(block.end.targets()),
+                // Where lanes are back is behind a call.
+                End::Return(Some(_), next, _) => resumes.push(*next),
                 _ => {}
             }
         }
@@ -285,12 +290,18 @@ impl Translator<'_> {
     pub(super) fn end_by_interpreter(&mut self, number: u32) -> Result<(), Untranslated> {
         let mut operands: Vec<Home> = Vec::new();
         let mut add = |home: Home| operands.push(home);
-        match &self.code.blocks[number as usize].end {
-            End::Switch(index, _) => homes_of(*index, &mut add),
+        let end = &self.code.blocks[number as usize].end;
+        match end {
+            End::Switch(index, _) | End::CallByAddress(index, ..) => homes_of(*index, &mut add),
             End::Exit(Some(guard), _) | End::Return(Some(guard), ..) => {
                 homes_of(guard.pred, &mut add);
             }
             _ => {}
+        }
+        if let End::Return(.., back) = end
+            && let End::ReturnBy(site, _) = &self.code.blocks[*back as usize].end
+        {
+            homes_of(*site, &mut add);
         }
         let mut args = vec![self.read(Var::Running)];
         args.extend(operands.iter().map(|&home| self.read(Var::Home(home))).collect::<Vec<_>>());

@@ -140,6 +140,7 @@ impl<'m> Linker<'m> {
             masks: self.masks,
             spills: self.spills,
             reads_clock,
+            addressed: self.addressed,
         })
     }
 

@@ -59,7 +59,7 @@ fn random(seeds: std::ops::Range<u64>) -> u64 {
             let bytes = 4 * KERNEL_WORDS as u64 * u64::from(2 * threads);
             let out = launch.memory.allocate("out", bytes).expect("room");
             launch.params = out.0.to_le_bytes().to_vec();
-            let options = Options { assume: seed % 3 != 0 };
+            let options = Options { assume: seed % 3 != 0, ..Options::default() };
             let found = checked(&program, launch, options, 1 << 22);
             facts += found.unwrap_or_else(|e| panic!("{shape:?} {seed}: {e}\n{}", print(&module)));
         }
@@ -128,7 +128,8 @@ fn facts(block: [u32; 3], assume: bool, body: &str) -> (Module, Facts) {
         .unwrap_or_else(|d| panic!("{:#?}", d.iter().collect::<Vec<_>>()));
     assert!(ir::verify(&module).is_ok(), "{:?}", ir::verify(&module));
     let shape = Shape { grid: [1 << 20, 1, 1], block, width: 32 };
-    let facts = Facts::new(&module.functions[0], shape, Options { assume }).unwrap();
+    let facts =
+        Facts::new(&module.functions[0], shape, Options { assume, ..Options::default() }).unwrap();
     (module, facts)
 }
 

@@ -1,7 +1,7 @@
 //! Kernels that call functions, with the parameters `n`, `a` and `b` of `launches::with_buffers`.
 
 /// Kernels that the fast engine runs.
-pub(crate) const TAKEN: [(&str, &str); 7] = [
+pub(crate) const TAKEN: [(&str, &str); 17] = [
     ("each side of a branch calls, and both call the same", BOTH_SIDES),
     ("lanes return early, and wait for those that do not", EARLY),
     ("a call in a loop calls on, and is the last of its block", NESTED),
@@ -9,13 +9,22 @@ pub(crate) const TAKEN: [(&str, &str); 7] = [
     ("a caller's variables and its callee's do not overlap", VARIABLES),
     ("predicates and wide values are passed", VALUES),
     ("registers that a function has not written are 0 in each call", UNWRITTEN),
+    ("a function calls itself, as deep as each lane asks", RECURSIVE),
+    ("a function calls itself twice, and keeps values in between", TWICE),
+    ("functions call each other, in one side of a branch or the other", EACH_OTHER),
+    ("a function calls itself with its parameters exchanged", EXCHANGED),
+    ("a function calls itself in a loop, and others before and behind", IN_A_LOOP),
+    ("a group of functions inside another one", GROUPS),
+    ("a function is called by its address", INDIRECT),
+    ("lanes call different functions, of an array and by a choice", CHOSEN),
+    ("functions of an array call each other by their addresses", BY_TABLE),
+    ("lanes exchange values in functions that call themselves", MEETING),
 ];
 
 /// Kernels that it declines, with the reasons.
-pub(crate) const LEFT: [(&str, &str); 3] = [
-    ("it calls functions that call themselves", RECURSIVE),
+pub(crate) const LEFT: [(&str, &str); 2] = [
     ("it calls functions that end threads", ENDING),
-    ("it calls functions by their addresses", INDIRECT),
+    ("functions with local variables call themselves", OWN_VARIABLES),
 ];
 
 /// Begins a kernel: computes the address of a word for each thread, and loads the word.
@@ -275,6 +284,350 @@ entry:
 again:
   %x = sub.u32 %x, 1
   %z = call @down(%x)
+  %z = add.u32 %z, %x
+  ret
+}
+"
+);
+
+const TWICE: &str = kernel!(
+    "  %i = and.b32 %v, 7
+  %v = call @fib(%i, %n)
+  @%p br done
+more:
+  %r = call @fib(%n, %v)
+  %v = add.u32 %v, %r
+done:
+  st.global.u32 [%at], %v
+  ret
+}
+func @fib(%x: b32, %y: b32) -> (%z: b32) {
+  reg %a, %b, %kept: b32
+  reg %wide: b64
+  reg %p, %odd: pred
+entry:
+  %p = setp.lt.u32 %x, 2
+  @%p br least
+again:
+  %a = and.b32 %x, 1
+  %odd = setp.eq.u32 %a, %y
+  %wide = mulwide.u32 %x, 0x10001
+  %kept = mul.u32 %x, 3
+  %a = sub.u32 %x, 1
+  %a = call @fib(%a, 1)
+  %b = sub.u32 %x, 2
+  %b = call @fib(%b, %y)
+  %z = add.u32 %a, %b
+  @%odd %z = add.u32 %z, %kept
+  %kept = cvt.u32.u64 %wide
+  %z = xor.b32 %z, %kept
+  ret
+least:
+  %z = add.u32 %x, %y
+  ret
+}
+"
+);
+
+const EACH_OTHER: &str = kernel!(
+    "  %i = and.b32 %v, 15
+  %v = call @even(%i)
+  %r = call @odd(%lane)
+  %v = mad.u32 %v, 2, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @even(%x: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %p = setp.eq.u32 %x, 0
+  %z = mov.u32 1
+  @%p ret
+less:
+  %x = sub.u32 %x, 1
+  %z = call @odd(%x)
+  ret
+}
+func @odd(%x: b32) -> (%z: b32) {
+  reg %p: pred
+  reg %y: b32
+entry:
+  %p = setp.eq.u32 %x, 0
+  %z = mov.u32 0
+  @%p br end
+less:
+  %y = and.b32 %x, 4
+  %p = setp.eq.u32 %y, 0
+  @%p br two
+one:
+  %x = sub.u32 %x, 1
+  %z = call @even(%x)
+  br end
+two:
+  %y = shr.u32 %x, 1
+  %z = call @odd(%y)
+  %z = add.u32 %z, %x
+end:
+  ret
+}
+"
+);
+
+const EXCHANGED: &str = kernel!(
+    "  %i = and.b32 %v, 31
+  %r, %v = call @gcd(%i, %lane)
+  %v = mad.u32 %v, 100, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @gcd(%x: b32, %y: b32) -> (%z: b32, %depth: b32) {
+  reg %p: pred
+entry:
+  %p = setp.eq.u32 %y, 0
+  @%p br end
+less:
+  %x = rem.u32 %x, %y
+  %z, %depth = call @gcd(%y, %x)
+  %depth = add.u32 %depth, 1
+  ret
+end:
+  %z = mov.u32 %x
+  %depth = mov.u32 0
+  ret
+}
+"
+);
+
+const IN_A_LOOP: &str = kernel!(
+    "  %i = and.b32 %v, 3
+  %v = call @tree(%i, %at)
+  st.global.u32 [%at], %v
+  ret
+}
+func @tree(%x: b32, %w: b64) -> (%z: b32) {
+  reg %i, %y: b32
+  reg %p: pred
+entry:
+  %z = call @leaf(%x)
+  %i = mov.u32 0
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+round:
+  %y = sub.u32 %x, 1
+  %y = call @tree(%y, %w)
+  %y = call @leaf(%y)
+  %z = mad.u32 %z, 7, %y
+  st.global.u32 [%w], %z
+  %i = add.u32 %i, 1
+  %p = setp.lt.u32 %i, %x
+  @%p br round
+end:
+  ret
+}
+func @leaf(%x: b32) -> (%z: b32) {
+  reg %i: b32
+  reg %p: pred
+entry:
+  %i = mov.u32 0
+  %z = mov.u32 %x
+more:
+  %z = mad.u32 %z, 3, %i
+  %i = add.u32 %i, 1
+  %p = setp.lt.u32 %i, %x
+  @!%p ret
+on:
+  %p = setp.lt.u32 %i, 3
+  @%p br more
+end:
+  ret
+}
+"
+);
+
+const GROUPS: &str = kernel!(
+    "  %i = and.b32 %v, 3
+  %v = call @outer(%i, %lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @outer(%x: b32, %y: b32) -> (%z: b32) {
+  reg %p: pred
+  reg %a: b32
+entry:
+  %a = and.b32 %y, 3
+  %z = call @inner(%a, %x)
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %a = call @outer(%x, %z)
+  %z = call @inner(%x, %a)
+  %z = add.u32 %z, %y
+  ret
+}
+func @inner(%x: b32, %y: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %z = mov.u32 %y
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %z = call @inner(%x, %y)
+  %z = mad.u32 %z, 5, %y
+  ret
+}
+"
+);
+
+const CHOSEN: &str = concat!(
+    "global @table size 24 align 8
+  reloc 0: u64 @add
+  reloc 8: u64 @twice
+  reloc 16: u64 @none
+",
+    kernel!(
+        "  %i = and.b32 %v, 1
+  %i = mul.u32 %i, 8
+  %wide = cvt.u64.u32 %i
+  %far = mov.u64 @@table
+  %far = add.u64 %far, %wide
+  %far = ld.global.u64 [%far]
+  %v, %q = calli %far(%v, %lane)
+  %far = mov.u64 @@table
+  %wide = mov.u64 8
+  %wide = selp.b64 %wide, 16, %p
+  %far = add.u64 %far, %wide
+  %far = ld.global.u64 [%far]
+  %r, _ = calli %far(%lane, 7)
+  @%q %v = add.u32 %v, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @add(%x: b32, %y: b32) -> (%z: b32, %q: pred) {
+entry:
+  %z = add.u32 %x, %y
+  %q = setp.gt.u32 %y, 5
+  ret
+}
+func @twice(%x: b32, %y: b32) -> (%z: b32, %q: pred) {
+  reg %p: pred
+entry:
+  %z = add.u32 %y, %y
+  %q = setp.eq.u32 %y, %y
+  %p = setp.gt.u32 %y, 20
+  @%p ret
+more:
+  %z = add.u32 %z, 1
+  ret
+}
+func @none(%x: b32, %y: b32) -> (%z: b32, %q: pred) {
+entry:
+  %z = mov.u32 %x
+  ret
+}
+"
+    )
+);
+
+const BY_TABLE: &str = concat!(
+    "global @table size 24 align 8
+  reloc 0: u64 @leaf
+  reloc 8: u64 @once
+  reloc 16: u64 @both
+",
+    kernel!(
+        "  %i = and.b32 %v, 7
+  %v = call @visit(%i, 3, %at)
+  st.global.u32 [%at], %v
+  ret
+}
+func @visit(%x: b32, %depth: b32, %w: b64) -> (%z: b32) {
+  reg %i: b32
+  reg %far, %o: b64
+entry:
+  %i = rem.u32 %x, 3
+  %i = min.u32 %i, %depth
+  %o = mulwide.u32 %i, 8
+  %far = mov.u64 @@table
+  %far = add.u64 %far, %o
+  %far = ld.global.u64 [%far]
+  %z = calli %far(%x, %depth, %w)
+  %z = mad.u32 %z, 3, %x
+  ret
+}
+func @leaf(%x: b32, %depth: b32, %w: b64) -> (%z: b32) {
+entry:
+  %z = xor.b32 %x, %depth
+  st.global.u32 [%w], %z
+  ret
+}
+func @once(%x: b32, %depth: b32, %w: b64) -> (%z: b32) {
+entry:
+  %x = add.u32 %x, 5
+  %depth = sub.u32 %depth, 1
+  %z = call @visit(%x, %depth, %w)
+  ret
+}
+func @both(%x: b32, %depth: b32, %w: b64) -> (%z: b32) {
+  reg %a, %b: b32
+entry:
+  %depth = sub.u32 %depth, 1
+  %a = add.u32 %x, 1
+  %a = call @visit(%a, %depth, %w)
+  %b = mul.u32 %x, 5
+  %depth = shr.u32 %depth, 1
+  %b = call @visit(%b, %depth, %w)
+  %z = mad.u32 %a, 11, %b
+  ret
+}
+"
+    )
+);
+
+const MEETING: &str = kernel!(
+    "  %i = and.b32 %v, 7
+  %v = call @sum(%i, %lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @sum(%x: b32, %y: b32) -> (%z: b32) {
+  reg %p: pred
+  reg %mask: b32
+entry:
+  %mask = activemask
+  %z = shfl.idx.b32 %y, 3, 31, %mask
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %y = add.u32 %y, %z
+  %y = call @sum(%x, %y)
+  %mask = activemask
+  %z = shfl.bfly.b32 %y, 1, 31, %mask
+  %z = add.u32 %z, %x
+  ret
+}
+"
+);
+
+const OWN_VARIABLES: &str = kernel!(
+    "  %v = call @down(%lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @down(%x: b32) -> (%z: b32) {
+  local @cell size 8 align 8
+  reg %p: pred
+entry:
+  st.local.u32 [@cell], %x
+  %z = mov.u32 1
+  %p = setp.lt.u32 %x, 2
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %z = call @down(%x)
+  %x = ld.local.u32 [@cell]
   %z = add.u32 %z, %x
   ret
 }

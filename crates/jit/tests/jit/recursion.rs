@@ -1,0 +1,240 @@
+//! Random functions that call each other and themselves, by name and by address, against the exact
+//! engine.
+
+use crate::harness::common::launches::{number, with_buffers};
+use crate::harness::common::observed::{Exact, HashingObserver};
+use crate::harness::{Count, compare_tiers, differs, supported};
+use fast::Level;
+use ir::testing::Rng;
+use jit::Compiled;
+use simt::machine::Machine;
+use std::fmt::Write as _;
+use vm::{Engine, Launch, Program};
+
+/// Registers of each function; calls, branches and loops change any of them.
+const REGS: usize = 5;
+
+struct Writer {
+    rng: Rng,
+    text: String,
+    functions: usize,
+    labels: usize,
+    /// Whether the function that is being written may be entered again.
+    may_recurse: bool,
+}
+
+impl Writer {
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "  {line}");
+    }
+
+    fn label(&mut self) -> String {
+        self.labels += 1;
+        format!("l{}", self.labels)
+    }
+
+    fn reg(&mut self) -> String {
+        format!("%r{}", self.rng.below(REGS))
+    }
+
+    fn compute(&mut self) {
+        let (to, a, b) = (self.reg(), self.reg(), self.reg());
+        let op = ["add", "sub", "mul", "xor.b32", "min", "mad"][self.rng.below(6)];
+        let guard = if self.rng.one_in(4) { "@%q " } else { "" };
+        match op {
+            "mad" => self.line(&format!("{guard}{to} = mad.u32 {a}, 3, {b}")),
+            "xor.b32" => self.line(&format!("{guard}{to} = xor.b32 {a}, {b}")),
+            op => self.line(&format!("{guard}{to} = {op}.u32 {a}, {b}")),
+        }
+        if self.rng.one_in(4) {
+            let value = self.reg();
+            self.line(&format!("%q = setp.gt.u32 {value}, {to}"));
+        }
+    }
+
+    fn call(&mut self) {
+        let (to, a, b) = (self.reg(), self.reg(), self.reg());
+        let by_address = self.rng.one_in(3);
+        let result = if self.rng.one_in(6) { "_".to_owned() } else { to };
+        let callee = self.rng.below(self.functions);
+        if by_address {
+            let index = self.reg();
+            let count = self.functions;
+            self.line(&format!("%j = rem.u32 {index}, {count}"));
+            self.line("%o = mulwide.u32 %j, 8");
+            self.line("%f = mov.u64 @@table");
+            self.line("%f = add.u64 %f, %o");
+            self.line("%f = ld.global.u64 [%f]");
+            self.line(&format!("{result}, %q = calli %f({a}, {b}, %fuel, %w)"));
+        } else {
+            self.line(&format!("{result}, %q = call @f{callee}({a}, {b}, %fuel, %w)"));
+        }
+    }
+
+    fn side(&mut self, depth: usize) {
+        for _ in 0..1 + self.rng.below(3) {
+            self.part(depth);
+        }
+    }
+
+    fn part(&mut self, depth: usize) {
+        match self.rng.below(if depth == 0 { 3 } else { 8 }) {
+            0 | 1 => self.compute(),
+            2 | 3 => self.call(),
+            4 | 5 => {
+                let (other, join, value) = (self.label(), self.label(), self.reg());
+                self.line(&format!("%q = setp.lt.s32 {value}, 7"));
+                self.line(&format!("@%q br {other}"));
+                self.line_label();
+                self.side(depth - 1);
+                self.line(&format!("br {join}"));
+                let _ = writeln!(self.text, "{other}:");
+                self.side(depth - 1);
+                self.line(&format!("br {join}"));
+                let _ = writeln!(self.text, "{join}:");
+            }
+            6 if self.may_recurse => {
+                self.line("@%q ret");
+                self.line_label();
+            }
+            _ => {
+                let value = self.reg();
+                self.line(&format!("st.global.u32 [%w], {value}"));
+            }
+        }
+    }
+
+    /// A label for what follows the end of a block.
+    fn line_label(&mut self) {
+        let label = self.label();
+        let _ = writeln!(self.text, "{label}:");
+    }
+
+    fn function(&mut self, number: usize) {
+        let _ = writeln!(
+            self.text,
+            "func @f{number}(%r0: b32, %r1: b32, %fuel: b32, %w: b64) -> (%r2: b32, %q: pred) {{
+  reg %r3, %r4, %j: b32
+  reg %f, %o: b64
+  reg %stop: pred
+entry:
+  %stop = setp.eq.u32 %fuel, 0
+  %r2 = add.u32 %r0, {number}
+  @%stop ret
+more:
+  %fuel = sub.u32 %fuel, 1"
+        );
+        self.side(2);
+        self.line("ret");
+        self.text.push_str("}\n");
+    }
+}
+
+fn kernel(seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    let functions = 1 + rng.below(4);
+    let (text, labels) = (String::new(), 0);
+    let mut writer = Writer { rng, text, functions, labels, may_recurse: false };
+    let _ = writeln!(writer.text, "global @table size {} align 8", 8 * functions);
+    for number in 0..functions {
+        let _ = writeln!(writer.text, "  reloc {}: u64 @f{number}", 8 * number);
+    }
+    writer.text.push_str(
+        "kernel @k(n: u32, a: u64 global, b: u64 global) {
+  reg %r0, %r1, %r2, %r3, %r4, %j, %fuel: b32
+  reg %w, %o, %f: b64
+  reg %q: pred
+entry:
+  %r0 = sreg.u32 tid.x
+  %r1 = sreg.u32 ctaid.x
+  %r2 = sreg.u32 ntid.x
+  %r2 = mad.u32 %r1, %r2, %r0
+  %r2 = and.b32 %r2, 4095
+  %w = ld.param.u64 [@b]
+  %o = mulwide.u32 %r2, 4
+  %w = add.u64 %w, %o
+  %r3 = ld.global.u32 [%w]
+  %fuel = and.b32 %r3, 3
+  %r4 = sreg.u32 laneid
+",
+    );
+    writer.side(2);
+    writer.call();
+    writer.text.push_str("  st.global.u32 [%w], %r2\n  st.global.u32 [%w], %r4\n  ret\n}\n");
+    writer.may_recurse = true;
+    (0..functions).for_each(|number| writer.function(number));
+    writer.text
+}
+
+/// A function that calls itself as often as the lane's number times four, and more.
+const DEEP: &str = "kernel @k(n: u32, a: u64 global, b: u64 global) {
+  reg %t, %x: b32
+  reg %b, %o: b64
+entry:
+  %t = sreg.u32 tid.x
+  %b = ld.param.u64 [@b]
+  %o = mulwide.u32 %t, 4
+  %b = add.u64 %b, %o
+  %x = mad.u32 %t, 4, 100
+  %x = call @down(%x)
+  st.global.u32 [%b], %x
+  ret
+}
+func @down(%x: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %z = mov.u32 1
+  %p = setp.lt.u32 %x, 2
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %z = call @down(%x)
+  %z = add.u32 %z, %x
+  ret
+}
+";
+
+#[test]
+fn nested_calls_are_left_to_the_interpreter() {
+    let mut one = |program: &Program, launch: &Launch<1>| {
+        let exact = Exact::new(program, launch);
+        let begin = || Engine::<1>.launch(program, launch.clone()).expect("it launches");
+        let (mut state, mut observer) = (begin(), HashingObserver::default());
+        let kernel = fast::prepare(program, &state, true).expect("it is taken");
+        let ended = fast::run(&kernel, &mut state, Level::best(), false, &mut observer);
+        differs(&ended.expect("it ends"), &observer, &exact)?;
+        for level in supported().filter(|&level| level != Level::Portable) {
+            let kernel = fast::prepare(program, &begin(), true).expect("it is taken");
+            let compiled =
+                Compiled::at(kernel, level, false).map_err(|(_, why)| why.to_string())?;
+            let ended = compiled.run(begin(), &mut observer).map(|_| ());
+            assert_eq!(ended, Err(fast::DEPTH_LIMIT), "{level}");
+        }
+        Ok(())
+    };
+    with_buffers(DEEP, &mut Rng::new(0), 0, &mut one);
+}
+
+fn run(seeds: std::ops::Range<u64>) -> Count {
+    let mut count = Count::default();
+    for seed in seeds {
+        let text = kernel(seed);
+        let mut one = |program: &_, launch: &_| compare_tiers(program, launch, &mut count);
+        with_buffers(&text, &mut Rng::new(seed), seed, &mut one);
+    }
+    count
+}
+
+#[test]
+fn random_functions_call_each_other() {
+    let count = run(0..12);
+    assert!(count.compared > 10 * (count.refused + count.stopped), "{count:?}");
+}
+
+/// `KERNELS=300 SEED=7` sets how many, and where to begin.
+#[test]
+#[ignore = "a campaign"]
+fn campaign() {
+    let seed = number("SEED", 0);
+    println!("{:?}", run(seed..seed + number("KERNELS", 300)));
+}
