@@ -11,21 +11,17 @@ use ptx::testing::{file, instructions};
 use super::{BATCH, Judge, ours};
 use crate::tree;
 
-/// The targets, with their names in the table.
-const TARGETS: [(&str, &str); 6] = [
-    ("sm_80", "8.0"),
-    ("sm_90", "9.0"),
-    ("sm_90a", "9.0a"),
-    ("sm_100", "10.0"),
-    ("sm_100a", "10.0a"),
-    ("sm_120a", "12.0a"),
+/// The targets: 8.0, and all from 9.0 on that the assembler knows.
+const TARGETS: [&str; 21] = [
+    "80", "90", "90a", "100", "100f", "100a", "103", "103f", "103a", "107", "107f", "107a", "110",
+    "110f", "110a", "120", "120f", "120a", "121", "121f", "121a",
 ];
 
 const HEAD: &str = "# Forms and targets
 
 Which targets have the forms that run, as `ptxas` 13.5 judges: `cargo xtask ptxas --table` makes this page. The front end takes a form for every target, with a warning where
 the PTX ISA names a later one. A row is a form of [the table of forms](ptx-support.md), with the words that it always has; a cell says how many of its instructions `ptxas`
-takes for the target. Forms that all targets have are counted at the end.
+takes for the target. Forms that all targets have are counted at the end. Targets that have the same forms share a column.
 ";
 
 /// A form, with its instructions that each target takes.
@@ -51,9 +47,9 @@ pub(super) fn write(assembler: &Path, work: &Path) -> Result<()> {
         owners.push(at);
     }
     let texts: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
-    for (column, (target, _)) in TARGETS.iter().enumerate() {
+    for (column, target) in TARGETS.iter().enumerate() {
         let (assembler, scratch) = (assembler.to_owned(), work.to_owned());
-        let judge = Judge { assembler, scratch, target: (*target).to_owned() };
+        let judge = Judge { assembler, scratch, target: format!("sm_{target}") };
         for (start, batch) in texts.chunks(BATCH).enumerate().map(|(k, b)| (k * BATCH, b)) {
             for (k, refused) in judge.refused(batch)?.into_iter().enumerate() {
                 rows[owners[start + k]].taken[column] += usize::from(refused.is_none());
@@ -75,19 +71,43 @@ fn name(form: &Form) -> String {
     name
 }
 
+/// A target as its compute capability is written: `9.0a` for `sm_90a`.
+fn capability(target: &str) -> String {
+    let digits = target.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let (major, minor) = target.split_at(digits - 1);
+    format!("{major}.{minor}")
+}
+
+/// The targets, by number, those together that take the same instructions of each form.
+fn columns(rows: &[Row]) -> Vec<Vec<usize>> {
+    let mut columns: Vec<Vec<usize>> = Vec::new();
+    for target in 0..TARGETS.len() {
+        let alike = |first: usize| rows.iter().all(|row| row.taken[first] == row.taken[target]);
+        match columns.iter_mut().find(|column| alike(column[0])) {
+            Some(column) => column.push(target),
+            None => columns.push(vec![target]),
+        }
+    }
+    columns
+}
+
 fn page(rows: &[Row]) -> String {
     let mut out = HEAD.to_owned();
-    let names: Vec<&str> = TARGETS.iter().map(|(_, name)| *name).collect();
+    let columns = columns(rows);
+    let names: Vec<String> = columns
+        .iter()
+        .map(|column| column.iter().map(|k| capability(TARGETS[*k])).collect::<Vec<_>>().join(", "))
+        .collect();
     let _ =
         write!(out, "\n| form | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
     let everywhere = |row: &&Row| row.taken.iter().all(|&taken| taken == row.all);
     for row in rows.iter().filter(|row| !everywhere(row)) {
-        let cell = |&taken: &usize| match taken {
+        let cell = |column: &Vec<usize>| match row.taken[column[0]] {
             0 => "-".to_owned(),
-            _ if taken == row.all => "all".to_owned(),
-            _ => format!("{taken} of {}", row.all),
+            taken if taken == row.all => "all".to_owned(),
+            taken => format!("{taken} of {}", row.all),
         };
-        let cells: Vec<String> = row.taken.iter().map(cell).collect();
+        let cells: Vec<String> = columns.iter().map(cell).collect();
         let _ = writeln!(out, "| `{}` | {} |", row.name, cells.join(" | "));
     }
     let (count, instructions) =
