@@ -2,7 +2,7 @@
 
 Every inline assembly statement of the wrappers' headers becomes one PTX file: operands are registers of the type of
 their constraint, and constants are 16. `simtlab check` decides. With --ptxas, forms that it does not take for the target
-are left out.
+are left out: without --target, for none of some targets.
 
     python3 forms.py INCLUDE SIMTLAB [--list FAMILY] [--target TARGET] [--ptxas PTXAS]
 """
@@ -40,11 +40,11 @@ def file(text, constraints, target):
 
     body = re.sub(r"%%", "%", re.sub(r"%(\d+)", operand, text))
     registers = "\n".join(f".reg .{ty} {name}<{len(constraints) + 1}>;" for ty, name in REGISTERS.values())
-    return f".version 9.3\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{registers}\n{body}\nret;\n}}\n"
+    return f".version 9.5\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{registers}\n{body}\nret;\n}}\n"
 
 
-def newest(text):
-    return "sm_103a" if "tcgen05" in text else "sm_100a"
+#: Targets, of which a form is judged for the first that ptxas takes it for.
+TARGETS = ("sm_90a", "sm_100a", "sm_103a", "sm_107a", "sm_110a", "sm_120a")
 
 
 PLAIN = {"setp", "mov", "selp"}
@@ -80,13 +80,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         def check(job):
             number, (header, text, constraints) = job
-            target = options.target or newest(text)
             path = pathlib.Path(folder) / f"{number}.ptx"
-            path.write_text(file(text, constraints, target))
-            if options.ptxas:
+
+            def taken_for(target):
+                path.write_text(file(text, constraints, target))
                 command = [options.ptxas, "-arch", target, "-o", os.devnull, str(path)]
-                if subprocess.run(command, capture_output=True).returncode:
-                    return None
+                return not options.ptxas or subprocess.run(command, capture_output=True).returncode == 0
+
+            if not any(taken_for(target) for target in ([options.target] if options.target else TARGETS)):
+                return None
             done = subprocess.run([options.simtlab, "check", str(path)], capture_output=True, text=True)
             return header, text, done.returncode == 0, (done.stdout + done.stderr).strip().split("\n")[0]
 
