@@ -47,8 +47,8 @@ pub enum Recheck {
     End(Box<Step<Cause, 1>>),
     /// Memory differs.
     Memory(Box<Difference>),
-    /// Statistics differ: these are the exact engine's.
-    Counts(Box<Counts>),
+    /// Statistics differ: the exact engine's, and the other's.
+    Counts(Box<[Counts; 2]>),
     /// Output differs: this is the exact engine's.
     Output(Vec<u8>),
     /// `go_on` stopped the comparison.
@@ -76,8 +76,18 @@ impl fmt::Display for Recheck {
             Self::Output(_) => {
                 f.write_str("the engines differ in what they print; memory is the same")
             }
-            Self::Counts(_) => {
-                f.write_str("the engines differ in what they count; memory is the same")
+            Self::Counts(counts) => {
+                f.write_str("the engines differ in what they count; memory is the same")?;
+                let [exact, other] = counts.each_ref().map(Counts::metrics);
+                let pairs = exact.into_iter().zip(other);
+                let differ = |a: f64, b: f64| a.to_bits() != b.to_bits();
+                match pairs.into_iter().find(|((_, a), (_, b))| differ(*a, *b)) {
+                    Some(((metric, exact), (_, other))) => {
+                        let name = metric.name;
+                        write!(f, " ({name} is {exact} on the exact engine, {other} on the other)")
+                    }
+                    None => Ok(()),
+                }
             }
             Self::Memory(difference) => {
                 let Difference { address, name, offset, size, exact, other, writer } =
@@ -177,8 +187,8 @@ pub fn recheck(
     }
     // If a launch has stopped, the progress of its other blocks is not compared.
     let counted = claim.stats.filter(|_| claim.done);
-    if counted.is_some_and(|counted| counted != *state.stats()) {
-        return Ok(Recheck::Counts(Box::new(*state.stats())));
+    if let Some(other) = counted.filter(|counted| counted != state.stats()) {
+        return Ok(Recheck::Counts(Box::new([*state.stats(), other])));
     }
     let printed = claim.output.filter(|_| claim.done);
     if printed.is_some_and(|printed| printed != state.output()) {

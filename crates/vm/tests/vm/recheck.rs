@@ -57,9 +57,16 @@ fn what_is_equal_is_the_same() {
     let claim = Claim { done: true, stats: Some(stats), output: None };
     let came = recheck(&program, &fresh, (&before, &mut memory), &claim, &mut |_| true);
     assert_eq!(came, Ok(Recheck::Same));
-    let wrong = Claim { stats: Some(Counts { conditional_branches: 3, ..stats }), ..claim };
+    let counts = Counts { divergent_branches: 3, ..stats };
+    let wrong = Claim { stats: Some(counts), ..claim };
     let came = recheck(&program, &fresh, (&before, &mut memory), &wrong, &mut |_| true);
-    assert_eq!(came, Ok(Recheck::Counts(Box::new(stats))));
+    let Ok(different @ Recheck::Counts(_)) = came else { panic!("{came:?}") };
+    assert_eq!(different, Recheck::Counts(Box::new([stats, counts])));
+    let told = different.to_string();
+    assert!(
+        told.contains("(divergent_branches is 0 on the exact engine, 3 on the other)"),
+        "{told}"
+    );
     let stopped = Claim { done: false, ..claim };
     let came = recheck(&program, &fresh, (&before, &mut memory), &stopped, &mut |_| true);
     assert_eq!(came, Ok(Recheck::End(Box::new(Step::Done))));
