@@ -427,17 +427,20 @@ pub enum Direct {
     Multiply(Multiply),
     /// A load or store of a fragment by lines.
     Lines(Lines),
-    /// A load or store of tiles, transposed or not.
+    /// A load or store of tiles of 16-bit elements, transposed or not.
     Tiles(bool),
 }
 
 impl Direct {
     /// Returns the form of an instruction, if it has one.
     pub(crate) fn new(what: vm::Matrix) -> Option<Self> {
-        use vm::Matrix::{LoadFragment, LoadTiles, Multiply as Product, StoreFragment, StoreTiles};
+        use simt::matrix::TileElement;
+        use vm::Matrix::{LoadFragment, Multiply as Product, StoreFragment, Tiles};
         match what {
             Product(multiply) => multiply.is_direct().then_some(Self::Multiply(multiply)),
-            LoadTiles(_, transposed) | StoreTiles(_, transposed) => Some(Self::Tiles(transposed)),
+            Tiles(tiles) => {
+                (tiles.element == TileElement::Bits16).then_some(Self::Tiles(tiles.transposed))
+            }
             LoadFragment(fragment, columns) | StoreFragment(fragment, columns) => {
                 Lines::new(fragment, columns).map(Self::Lines)
             }

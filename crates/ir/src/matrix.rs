@@ -6,13 +6,14 @@
 
 use crate::mods::{
     BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Mods, Rounding,
+    TileFormat,
 };
 use crate::module::{Inst, Operand};
 use crate::op::Op;
 use crate::ty::Ty;
 use simt::matrix::{
-    A_REGISTERS, BitOp, Element, Fragment, GroupProduct, IndexOrder, Major, Product, Role, Shape,
-    Spread,
+    A_REGISTERS, BitOp, Element, Fragment, GroupProduct, IndexOrder, LANES, Major, Product, Role,
+    Shape, Spread, TileElement, Tiles,
 };
 
 /// The instructions that multiply matrices.
@@ -273,6 +274,31 @@ pub fn fragment(inst: &Inst) -> Option<Fragment> {
     Some(Fragment { role, shape, element: element(inst.ty2?)?, spread: Spread::Wmma })
 }
 
+/// The matrices that an `ldmatrix` or `stmatrix` moves, if its modifiers and registers go together.
+#[must_use]
+pub fn tiles(inst: &Inst) -> Option<Tiles> {
+    let stored = inst.op == Op::StMatrix;
+    let registers = if stored { inst.operands.len().checked_sub(1)? } else { inst.results.len() };
+    let element = match inst.mods.tile {
+        None => TileElement::Bits16,
+        Some(TileFormat::Bits8) => TileElement::Bits8,
+        Some(TileFormat::Bits6) => TileElement::Bits6,
+        Some(TileFormat::Bits4) => TileElement::Bits4,
+    };
+    let transposed = inst.mods.flags.has(Flag::Trans);
+    let one = Tiles { matrices: 1, element, transposed, stored };
+    let matrices = registers / one.registers();
+    let tiles = Tiles { matrices, ..one };
+    let exists = match element {
+        TileElement::Bits16 => true,
+        // Bytes need no other form where they are not transposed: pairs of them are 16 bits.
+        TileElement::Bits8 => transposed,
+        TileElement::Bits6 | TileElement::Bits4 => !stored,
+    };
+    let few = matches!(matrices, 1 | 2 | 4) && tiles.lines() <= LANES;
+    (exists && few && tiles.registers() == registers).then_some(tiles)
+}
+
 /// A modifier of `mma` that does not go with its elements.
 pub(crate) fn ill_typed_word(mods: &Mods) -> Option<&'static str> {
     let [sum, factor, ..] = mods.elements?.types();
@@ -290,11 +316,11 @@ pub(crate) fn ill_typed_word(mods: &Mods) -> Option<&'static str> {
 pub(crate) fn parts(inst: &Inst) -> Option<&'static str> {
     let (results, operands) = (inst.results.len(), inst.operands.len());
     let says = |holds: bool, why: &'static str| (!holds).then_some(why);
-    let few = |n: usize| matches!(n, 1 | 2 | 4);
-    let why = "one, two or four matrices are moved";
     match inst.op {
-        Op::LdMatrix => says(few(results), why),
-        Op::StMatrix => says(few(operands.saturating_sub(1)), why),
+        Op::LdMatrix | Op::StMatrix => says(
+            tiles(inst).is_some(),
+            "no number of matrices of such elements has these registers",
+        ),
         Op::WmmaLoad | Op::WmmaStore => {
             let role = inst.mods.role.unwrap_or(MatrixRole::C);
             let (shape, ty) = (inst.mods.shape?, inst.ty2?);

@@ -349,9 +349,8 @@ ops! {
 
     // --- Matrices: all lanes of the architectural warp take part
     Mma "mma" Collective [many T] [many T] (BITS32) {Rounding BoolOp MatrixLayout} {MatrixShape MatrixTypes} {SatFinite Wmma Sparse Ordered} "Multiplies matrices that the lanes' registers hold: D = A * B + C. Registers of A, then of B, then of C; of a sparse A, then its metadata and the sparsity selector.";
-    LdMatrix "ldmatrix" Collective [many B32] [Addr] (NONE) {Space} {} {Trans} "Loads one, two or four 8 by 8 matrices of 16-bit elements: each eight lanes hold the addresses of the rows of one.";
-    StMatrix "stmatrix" Collective [] [Addr, many B32] (NONE) {Space} {} {Trans}
-        "Stores one, two or four 8 by 8 matrices of 16-bit elements, as `ldmatrix` loads them.";
+    LdMatrix "ldmatrix" Collective [many B32] [Addr] (NONE) {Space TileFormat} {} {Trans} "Loads one, two or four 8 by 8 matrices of 16-bit elements: each eight lanes hold the addresses of the rows of one. Of narrower elements they are 8 by 16, or, transposed, 16 by 16.";
+    StMatrix "stmatrix" Collective [] [Addr, many B32] (NONE) {Space TileFormat} {} {Trans} "Stores one, two or four 8 by 8 matrices of 16-bit elements, as `ldmatrix` loads them, or, transposed, 16 by 8 matrices of bytes.";
     MovMatrix "movmatrix" Collective [B32] [B32] (NONE) {} {} {}
         "Transposes an 8 by 8 matrix of 16-bit elements.";
     WmmaLoad "wmmald" Collective [many T] [Addr, B32] (BITS32, MATRIX) {Space} {MatrixRole MatrixShape MatrixLayout} {} "Loads a fragment of a matrix: address, and elements from one row, or column, to the next.";

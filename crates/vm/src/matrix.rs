@@ -5,7 +5,7 @@
 //! elements; [`products`] multiplies.
 
 use products::{Level, Multiply};
-use simt::matrix::{Fragment, LANES, MatrixSums, Misuse, tile_place};
+use simt::matrix::{Fragment, LANES, MatrixSums, Misuse, Tiles, tile_place};
 use smallvec::SmallVec;
 
 /// An operation on matrices.
@@ -15,10 +15,8 @@ pub enum Matrix {
     Multiply(Multiply),
     /// Transposes an 8 by 8 matrix of 16-bit elements.
     Transpose,
-    /// Loads a number of 8 by 8 matrices of 16-bit elements, perhaps transposed.
-    LoadTiles(usize, bool),
-    /// Stores a number of 8 by 8 matrices of 16-bit elements, perhaps transposed.
-    StoreTiles(usize, bool),
+    /// Loads or stores small matrices whose rows lie at addresses of their own.
+    Tiles(Tiles),
     /// Loads a fragment, stored by columns or not.
     LoadFragment(Fragment, bool),
     /// Stores a fragment, by columns or not.
@@ -47,7 +45,10 @@ impl Matrix {
     /// Returns whether it writes memory.
     #[must_use]
     pub fn stores(self) -> bool {
-        matches!(self, Self::StoreTiles(..) | Self::StoreFragment(..))
+        match self {
+            Self::Tiles(tiles) => tiles.stored,
+            _ => matches!(self, Self::StoreFragment(..)),
+        }
     }
 
     /// Returns whether it accesses memory: it then has an address, and for fragments a stride, as
@@ -62,7 +63,7 @@ impl Matrix {
     pub fn address_operands(self) -> usize {
         match self {
             Self::Multiply(_) | Self::Transpose => 0,
-            Self::LoadTiles(..) | Self::StoreTiles(..) => 1,
+            Self::Tiles(_) => 1,
             Self::LoadFragment(..) | Self::StoreFragment(..) => 2,
         }
     }
@@ -72,8 +73,7 @@ impl Matrix {
     #[must_use]
     pub fn pieces(self, lane: usize, address: u64, stride: u64) -> Pieces {
         match self {
-            // Each eight lanes hold the addresses of the rows of one matrix.
-            Self::LoadTiles(count, _) | Self::StoreTiles(count, _) if lane < 8 * count => {
+            Self::Tiles(tiles) if lane < tiles.lines() => {
                 SmallVec::from_elem(Piece { at: address, bytes: 16 }, 1)
             }
             Self::LoadFragment(fragment, columns) | Self::StoreFragment(fragment, columns) => {
@@ -104,19 +104,8 @@ impl Matrix {
     #[must_use]
     pub fn loaded(self, values: &[Values; LANES]) -> Registers {
         match self {
-            Self::LoadTiles(count, transposed) => {
-                let mut out = vec![[0; LANES]; count];
-                for (matrix, lanes) in out.iter_mut().enumerate() {
-                    for (lane, value) in lanes.iter_mut().enumerate() {
-                        for part in 0..2 {
-                            let (row, column) = tile_place(lane, part, transposed);
-                            let of_row = values[8 * matrix + row].first().copied().unwrap_or(0);
-                            let element = (of_row >> (16 * column)) as u64 & 0xffff;
-                            *value |= element << (16 * part);
-                        }
-                    }
-                }
-                out
+            Self::Tiles(tiles) if !tiles.stored => {
+                tiles.loaded(|row| values[row].first().copied().unwrap_or(0))
             }
             Self::LoadFragment(fragment, columns) => {
                 let mut out = vec![[0; LANES]; fragment.registers()];
@@ -146,16 +135,9 @@ impl Matrix {
     pub fn stored(self, registers: &[[u64; LANES]]) -> Vec<Values> {
         let mut out = vec![Values::new(); LANES];
         match self {
-            Self::StoreTiles(count, transposed) => {
-                out.iter_mut().take(8 * count).for_each(|values| values.push(0));
-                for (matrix, lanes) in registers.iter().enumerate().take(count) {
-                    for (lane, value) in lanes.iter().enumerate() {
-                        for part in 0..2 {
-                            let (row, column) = tile_place(lane, part, transposed);
-                            let element = u128::from(value >> (16 * part) & 0xffff);
-                            out[8 * matrix + row][0] |= element << (16 * column);
-                        }
-                    }
+            Self::Tiles(tiles) if tiles.stored => {
+                for (values, line) in out.iter_mut().zip(tiles.stored(registers)) {
+                    values.push(line);
                 }
             }
             Self::StoreFragment(fragment, columns) => {

@@ -15,7 +15,7 @@ pub use simt::observe::{Order, Scope, Space};
 pub use values::{
     AtomOp, Barrier, BoolOp, Bounds, Bulk, Cmp, Component, Flag, Geometry, LevelMode, MatrixLayout,
     MatrixRole, MatrixShape, MatrixTypes, Precision, Proxy, Query, Rounding, Shuffle, TensorMode,
-    TestP, Vote,
+    TestP, TileFormat, Vote,
 };
 
 macro_rules! modifiers {
@@ -81,6 +81,7 @@ modifiers! {
     MatrixRole "MATRIX" role: MatrixRole "which matrix it is";
     MatrixShape "SHAPE" shape: MatrixShape "the sizes of a matrix product";
     MatrixTypes "ELEMENTS" elements: MatrixTypes "what the elements of matrices are";
+    TileFormat "TILE" tile: TileFormat "the width of elements: `.bits8`, `.bits6` or `.bits4`";
     MatrixLayout "LAYOUT" layout: MatrixLayout "how a matrix is stored";
     Cmp "CMP" cmp: Cmp "a comparison such as `.eq`";
     BoolOp "BOOL" bool_op: BoolOp "`.and`, `.or` or `.xor`";

@@ -360,6 +360,15 @@ word_enums! {
         /// What is added, or the result.
         C "c",
     }
+    /// What elements of small matrices are in shared memory, where they are not of 16 bits.
+    pub enum TileFormat {
+        /// Bytes.
+        Bits8 "bits8",
+        /// Six bits each, side by side.
+        Bits6 "bits6",
+        /// Four bits each, side by side.
+        Bits4 "bits4",
+    }
     /// How matrices are stored.
     pub enum MatrixLayout {
         /// By rows.

@@ -10,7 +10,7 @@ use super::modifiers::space;
 use super::{Failed, Lowering};
 use crate::ast::{Instruction, Operand, OperandKind, Type};
 use crate::spelling::{
-    Kind, Special, Spelled, Target, fragment_mods, matrix_count, matrix_mods, register_type,
+    Kind, Special, Spelled, Target, fragment_mods, matrix_mods, register_type, tiles,
 };
 
 impl<'t> Body<'_, 't> {
@@ -134,6 +134,8 @@ impl<'t> Body<'_, 't> {
         if s.has(Kind::Trans) {
             inst.mods.flags = inst.mods.flags.with(Flag::Trans);
         }
+        let (format, count) = tiles(s);
+        inst.mods.tile = format;
         let (place, vector) = if loads { (&all[1], &all[0]) } else { (&all[0], &all[1]) };
         self.place(&mut inst, s, place)?;
         let shared = matches!(inst.mods.space, None | Some(IrSpace::Generic | IrSpace::Shared));
@@ -141,7 +143,6 @@ impl<'t> Body<'_, 't> {
             let message = "tiles of matrices are in shared memory";
             return self.cx.error("ptx::space", message, place.span, "in another state space");
         }
-        let count = matrix_count(s);
         match loads {
             true => self.written_registers(&mut inst, vector, Type::B32, count)?,
             false => self.read_registers(&mut inst, vector, Type::B32, count)?,

@@ -102,8 +102,6 @@ const LATER: &[Later] = &[
     later("st", &["async", "bulk"], Tier::Four, 90),
     later("red", &["async"], Tier::Four, 100),
     later("mma", &["kind::", "block_scale"], Tier::ThreeB, 120),
-    later("ldmatrix", &["m16n16", "m8n16", "b8"], Tier::ThreeB, 100),
-    later("stmatrix", &["m16n8", "b8"], Tier::ThreeB, 100),
 ];
 
 /// Returns the later forms that an instruction belongs to, by its opcode and modifiers.

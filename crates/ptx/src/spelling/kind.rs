@@ -190,7 +190,7 @@ kinds! {
     Pack "`.pack`" { "pack" }
     /// Sizes of a matrix, or of a product of matrices.
     MatrixShape "sizes such as `.m16n8k16`" {
-        "m8n8" "m8n8k4" "m16n8k4" "m16n8k8" "m16n8k16" "m16n8k32" "m16n8k64" "m16n8k128" "m16n8k256" "m8n8k16"
+        "m8n8" "m8n16" "m16n8" "m16n16" "m8n8k4" "m16n8k4" "m16n8k8" "m16n8k16" "m16n8k32" "m16n8k64" "m16n8k128" "m16n8k256" "m8n8k16"
         "m8n8k32" "m8n8k128" "m16n16k16" "m16n16k8" "m8n32k16" "m32n8k16"
     }
     /// The storage order of a matrix, or of the left factor of a product.
@@ -199,6 +199,10 @@ kinds! {
     LayoutB "a second `.row` or `.col`" { "row" "col" }
     /// Number of matrices.
     MatrixCount "`.x1`, `.x2` or `.x4`" { "x1" "x2" "x4" }
+    /// What elements of 6 or 4 bits become.
+    Unpacked "`.b8x16`" { "b8x16" }
+    /// Elements of 6 or 4 bits in rows of 16 bytes.
+    Packed "`.b6x16_p32` or `.b4x16_p64`" { "b6x16_p32" "b4x16_p64" }
     /// Matrices are transposed on their way.
     Trans "`.trans`" { "trans" }
     /// The product of two bits.

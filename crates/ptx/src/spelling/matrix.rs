@@ -2,7 +2,9 @@
 
 use ir::Mods;
 use ir::matrix::Instruction;
-use ir::mods::{BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Rounding};
+use ir::mods::{
+    BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Rounding, TileFormat,
+};
 use simt::matrix::{Element, Fragment, GroupProduct, Role, Spread};
 
 use super::{Kind, Spelled};
@@ -123,13 +125,21 @@ pub(crate) fn fragment(s: &Spelled) -> Option<Fragment> {
     fragment_mods(s).map(|(_, fragment)| fragment)
 }
 
-/// Returns the number of matrices that an `ldmatrix` or `stmatrix` moves.
-pub(crate) fn matrix_count(s: &Spelled) -> usize {
-    match s.word(Kind::MatrixCount) {
+/// Returns the elements of the matrices that an `ldmatrix` or `stmatrix` moves, and how many
+/// registers of a lane they take.
+pub(crate) fn tiles(s: &Spelled) -> (Option<TileFormat>, usize) {
+    let matrices = match s.word(Kind::MatrixCount) {
         Some("x2") => 2,
         Some("x4") => 4,
         _ => 1,
-    }
+    };
+    let format = match s.word(Kind::Packed) {
+        Some("b6x16_p32") => Some(TileFormat::Bits6),
+        Some(_) => Some(TileFormat::Bits4),
+        None => (s.ty() == Type::B8).then_some(TileFormat::Bits8),
+    };
+    let each = if s.word(Kind::MatrixShape) == Some("m16n16") { 2 } else { 1 };
+    (format, matrices * each)
 }
 
 /// The type of registers that hold elements.

@@ -13,7 +13,7 @@ mod table;
 pub use families::{Family, Later, Tier, families, family, later_form};
 pub use kind::{Kind, Kinds, is_cache_hint};
 pub(crate) use matrix::{
-    fragment, fragment_mods, group_product, matrix_count, matrix_mods, register_type,
+    fragment, fragment_mods, group_product, matrix_mods, register_type, tiles,
 };
 pub use table::{Arg, Form, Rule, Special, Target, Val, all_forms, forms};
 

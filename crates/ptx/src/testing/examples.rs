@@ -7,7 +7,7 @@ use ir::mods::Kind as IrKind;
 use crate::ast::Type;
 use crate::spelling::{
     Arg, Form, Kind, Special, Spelled, Target, Val, all_forms, fragment, group_product,
-    matrix_count, matrix_mods, register_type, spell,
+    matrix_mods, register_type, spell, tiles,
 };
 
 /// Registers of every type, and something to name.
@@ -81,7 +81,7 @@ fn matrices(s: &Spelled, optional: bool) -> Option<String> {
             }
         }
         Target::Special(Special::LdMatrix | Special::StMatrix) => {
-            let count = matrix_count(s);
+            let (_, count) = tiles(s);
             match s.form.opcode {
                 "ldmatrix" => format!("{}, [%b32_8]", registers(Type::B32, count, 0)),
                 _ => format!("[%b32_8], {}", registers(Type::B32, count, 0)),

@@ -16,12 +16,14 @@ mod fragment;
 mod group;
 mod multiply;
 mod sparse;
+mod tiles;
 
 pub use descriptor::{Descriptor, DescriptorMisuse, Major, Swizzle};
 pub use fragment::{Fragment, Role, Spread, tile_place};
 pub use group::{A_REGISTERS, GroupProduct, THREADS, WARPS};
 pub use multiply::{BitOp, Product};
 pub use sparse::{IndexOrder, Metadata, Misuse, Wrong};
+pub use tiles::{TileElement, Tiles};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

@@ -309,7 +309,6 @@ impl Frame<'_> {
     /// An instruction on matrices: all lanes of the warp are its members.
     fn matrix(&mut self, inst: &Inst) -> Linked<Exec> {
         let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
-        let transposed = inst.mods.flags.has(Flag::Trans);
         let fragment = || ir::matrix::fragment(inst).ok_or_else(unsupported);
         let columns = inst.mods.layout == Some(MatrixLayout::Col);
         let matrix = match inst.op {
@@ -318,8 +317,9 @@ impl Frame<'_> {
                 Matrix::Multiply(Multiply::new(product))
             }
             Op::MovMatrix => Matrix::Transpose,
-            Op::LdMatrix => Matrix::LoadTiles(inst.results.len(), transposed),
-            Op::StMatrix => Matrix::StoreTiles(inst.operands.len() - 1, transposed),
+            Op::LdMatrix | Op::StMatrix => {
+                Matrix::Tiles(ir::matrix::tiles(inst).ok_or_else(unsupported)?)
+            }
             Op::WmmaLoad => Matrix::LoadFragment(fragment()?, columns),
             Op::WmmaStore => Matrix::StoreFragment(fragment()?, columns),
             _ => return Err(unsupported()),

@@ -8,7 +8,9 @@ use ir::Op;
 use super::Arg::{D, Rest, S};
 use super::sets::{op, special};
 use super::{Form, Special, Val};
-use crate::ast::Type::{self, B1, B16, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+use crate::ast::Type::{
+    self, B1, B8, B16, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8,
+};
 use crate::spelling::matrix::{fragment, matrix_mods};
 use crate::spelling::{Kind, Spelled};
 
@@ -55,6 +57,25 @@ const WMMA_ADDEND: &[Kind] =
 const WMMA_STORE: &[Kind] =
     &[Kind::WmmaStore, Kind::Sum, Kind::Sync, Kind::Aligned, Kind::MatrixShape, Kind::LayoutA];
 const TILES: &[Kind] = &[Kind::Sync, Kind::Aligned, Kind::MatrixShape, Kind::MatrixCount];
+const TILES_TURNED: &[Kind] =
+    &[Kind::Sync, Kind::Aligned, Kind::MatrixShape, Kind::MatrixCount, Kind::Trans];
+const TILES_UNPACKED: &[Kind] = &[
+    Kind::Sync,
+    Kind::Aligned,
+    Kind::MatrixShape,
+    Kind::MatrixCount,
+    Kind::Unpacked,
+    Kind::Packed,
+];
+const TILES_TURNED_UNPACKED: &[Kind] = &[
+    Kind::Sync,
+    Kind::Aligned,
+    Kind::MatrixShape,
+    Kind::MatrixCount,
+    Kind::Trans,
+    Kind::Unpacked,
+    Kind::Packed,
+];
 const FLAT: &[&str] = &["m16n16k16", "m8n32k16", "m32n8k16"];
 const BIT_SHAPES: &[&str] = &["m8n8k128", "m16n8k128", "m16n8k256"];
 
@@ -63,6 +84,7 @@ const PRODUCT: &str =
 const SPARSE: &str = "elements that go together, and `.row.col`";
 const FRAGMENT: &str = "a matrix of such elements; of less than a byte, `.a` by `.row` and `.b` by `.col`; `.shared` or `.global`";
 const SHARED: &str = "`.shared`, or no space";
+const TWO: &str = "`.x1` or `.x2`";
 
 fn exists(s: &Spelled) -> bool {
     matrix_mods(s).is_some()
@@ -83,6 +105,10 @@ fn movable(s: &Spelled) -> bool {
 
 fn shared(s: &Spelled) -> bool {
     matches!(s.word(Kind::Space), None | Some("shared" | "shared::cta"))
+}
+
+fn two(s: &Spelled) -> bool {
+    s.word(Kind::MatrixCount) != Some("x4")
 }
 
 const fn mma(shapes: &'static [&'static str], types: [&'static [Type]; 3]) -> Form {
@@ -186,6 +212,27 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Trans, Kind::Space])
         .rule(shared, SHARED)
         .since(6, 5, 75),
+    special("ldmatrix", Special::LdMatrix, &[Rest])
+        .shapes(&["m16n16"])
+        .ty(&[B8])
+        .need(TILES_TURNED)
+        .opt(&[Kind::Space])
+        .rule(shared, SHARED)
+        .then_rule(two, TWO)
+        .since(8, 6, 100),
+    special("ldmatrix", Special::LdMatrix, &[Rest])
+        .shapes(&["m16n16"])
+        .need(TILES_TURNED_UNPACKED)
+        .opt(&[Kind::Space])
+        .rule(shared, SHARED)
+        .then_rule(two, TWO)
+        .since(8, 6, 100),
+    special("ldmatrix", Special::LdMatrix, &[Rest])
+        .shapes(&["m8n16"])
+        .need(TILES_UNPACKED)
+        .opt(&[Kind::Space])
+        .rule(shared, SHARED)
+        .since(8, 6, 100),
     special("stmatrix", Special::StMatrix, &[Rest])
         .shapes(&["m8n8"])
         .ty(&[B16])
@@ -193,6 +240,13 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Trans, Kind::Space])
         .rule(shared, SHARED)
         .since(7, 8, 90),
+    special("stmatrix", Special::StMatrix, &[Rest])
+        .shapes(&["m16n8"])
+        .ty(&[B8])
+        .need(TILES_TURNED)
+        .opt(&[Kind::Space])
+        .rule(shared, SHARED)
+        .since(8, 6, 100),
     op("movmatrix", Op::MovMatrix, &[D(Val::B32), S(Val::B32)])
         .shapes(&["m8n8"])
         .ty(&[B16])
