@@ -213,7 +213,7 @@ impl<'p> Builder<'p> {
     /// Copies a function and all functions that it calls. Its returns lead to the block `back`.
     fn copy(&mut self, index: u32, base: Base, back: Option<u32>) -> Result<(), Declined> {
         for pending in self.body(index, base, back)? {
-            self.call(pending, index, base)?;
+            self.call(&pending, index, base)?;
         }
         Ok(())
     }
@@ -301,7 +301,7 @@ impl<'p> Builder<'p> {
 
     /// Inlines a call: for each function that it may lead to, moves of arguments and the copy, then
     /// moves of results.
-    fn call(&mut self, pending: Pending, caller: u32, base: Base) -> Result<(), Declined> {
+    fn call(&mut self, pending: &Pending, caller: u32, base: Base) -> Result<(), Declined> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(Declined::Kernel("its calls are nested too deeply"));
@@ -313,14 +313,14 @@ impl<'p> Builder<'p> {
         let by_address = pending.call.op == Op::CallInd;
         let selector = by_address.then(|| self.register(RegTy::B32));
         let kept = match indices.iter().any(|&callee| self.is_inner(caller, callee)) {
-            true => self.kept(&pending, caller, base, selector)?,
+            true => self.kept(pending, caller, base, selector)?,
             false => Vec::new(),
         };
         let first = self.whole.blocks.len();
         let mut callees = Vec::with_capacity(indices.len());
         for (number, index) in indices.into_iter().enumerate() {
             let selector = selector.map(|reg| (reg, number as u64));
-            callees.push(self.callee(&pending, (caller, base), index, selector, &kept)?);
+            callees.push(self.callee(pending, (caller, base), index, selector, &kept)?);
         }
         let back = self.whole.blocks.len() as u32;
         let blocks = self.whole.blocks[first..].iter_mut().zip(&mut self.parts[first..]);
@@ -518,7 +518,7 @@ impl<'p> Builder<'p> {
         }
         for ((function, base, _), pending) in list.into_iter().zip(pending) {
             for call in pending {
-                self.call(call, function, base)?;
+                self.call(&call, function, base)?;
             }
         }
         let Some(Group { members }) = self.groups.pop() else { return Ok(()) };

@@ -18,7 +18,7 @@ const ORDERS: [Option<Order>; 4] =
 fn checked(
     program: &Program,
     launch: Launch<1>,
-    options: Options,
+    options: Options<'_>,
     most: u64,
 ) -> Result<u64, String> {
     let shape = Shape { grid: launch.grid, block: launch.block, width: launch.width };
