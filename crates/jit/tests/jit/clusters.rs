@@ -188,7 +188,7 @@ fn program(body: &str, size: usize, threads: usize) -> String {
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 n, .param .u64 a, .param .u64 b) .reqnctapercluster {size} {{
-  .reg .pred %p;
+  .reg .pred %p, %q;
   .reg .b32 %t, %lane, %rank, %acc, %next, %x, %y, %z, %u;
   .reg .b64 %at, %v, %w;
   .shared .align 16 .b8 few[512];
@@ -239,6 +239,45 @@ fn clusters_campaign() {
     let (first, kernels) = (number("SEED", 0), number("KERNELS", 1000));
     let count = campaign(first..first + kernels);
     assert!(count.refused == 0 && count.stopped == 0, "{count:?}");
+}
+
+/// Two blocks let each other go on, so often that positions are looked at between the end of a wait
+/// and the warp's next turn. `%acc` counts the looks at the barrier.
+const IN_TURNS: &str = "setp.eq.u32 %p, %t, 0;
+    @%p mbarrier.init.shared.b64 [box], 1;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mov.u32 %x, 0;
+    ld.param.u64 %v, [n];
+    setp.eq.u64 %q, %v, 0;
+    setp.eq.u32 %p, %rank, 1;
+    @%p bra wait;
+    round:
+    setp.eq.u32 %p, %t, 0;
+    @%p mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%next];
+    wait:
+    and.b32 %y, %x, 1;
+    setp.ne.u32 %p, %x, %x;
+    look:
+    add.u32 %acc, %acc, 1;
+    @%q mbarrier.try_wait.parity.shared::cta.b64 %p, [box], %y;
+    @!%p bra look;
+    add.u32 %x, %x, 1;
+    setp.lt.u32 %p, %x, 1200;
+    @%p bra round;
+    setp.eq.u32 %p, %t, 0;
+    setp.eq.and.u32 %p, %rank, 1, %p;
+    @%p mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%next];
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+";
+
+#[test]
+fn positions_are_looked_at_after_waits() {
+    let (mut rng, mut count) = (Rng::new(0), Count::default());
+    let same = compare_grid(&program(IN_TURNS, 2, 32), (2, 32), &mut rng, &mut count);
+    same.unwrap_or_else(|what| panic!("{what}"));
+    assert!(count.compared > 0 && count.stopped == 0, "{count:?}");
 }
 
 /// Accesses that the exact engine faults at, each in a body of its own.

@@ -294,7 +294,10 @@ impl Translator<'_> {
         self.leave_in_flight(&mut results);
         let args: Vec<Value> = std::iter::once(on.lanes).chain(args).collect();
         self.effect(Op::Interpret(Box::new(step)), &args);
-        let (block, homes) = self.standing.after_step(self.code, self.step);
+        let (block, mut homes) = self.standing.after_step(self.code, self.step);
+        // When the wait is over, the interpreter writes results where they are found. What they
+        // were before must not be written over them.
+        homes.retain(|&home| !results.contains(&Some(home)));
         let mut args = vec![self.read(Var::Running)];
         args.extend(homes.iter().map(|&home| self.read(Var::Home(home))).collect::<Vec<_>>());
         let types: Vec<Type> = results.iter().map(|h| h.map_or(Type::Scalar, Home::ty)).collect();

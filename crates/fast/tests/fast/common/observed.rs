@@ -193,6 +193,11 @@ impl LaunchObserver for HashingObserver {
         true
     }
 
+    /// So that positions are looked at while launches run.
+    fn wants_lanes(&mut self) -> bool {
+        true
+    }
+
     fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
         Some(self)
     }
