@@ -57,7 +57,9 @@ fn a_run_that_meets_its_expectations_ends_with_0() {
 #[test]
 fn both_engines_run_side_by_side() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
-    for (name, compared) in [("histogram", true), ("reduce", true), ("recursion", false)] {
+    for (name, compared) in
+        [("histogram", true), ("reduce", true), ("recursion", true), ("atomic128", false)]
+    {
         let kernel = kernels.join(name).display().to_string();
         let output = simtlab(&["run", &kernel, "--engine", "both", "--verbose", "--stats", "none"]);
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
