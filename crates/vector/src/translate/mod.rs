@@ -55,6 +55,11 @@ const MAX_BLOCKS: [usize; 2] = [4_000, 40_000];
 /// Most bits of the sets of live registers of all blocks.
 const MAX_LIVE: usize = 1 << 26;
 
+/// Most registers of kernels whose functions call themselves. Where lanes of the stack's top go on,
+/// code moves all registers that are live there, which is at every return of such functions: with
+/// 1,300 registers it takes twice the interpreter's time, with 80 a quarter.
+const MAX_REENTRANT: usize = 400;
+
 /// Returns whether a step is an access that the counts of its block include.
 #[must_use]
 pub fn counts_access(kind: &Kind) -> bool {
@@ -123,6 +128,10 @@ pub fn translate(code: &Code, order: Order, detailed: bool) -> Result<Function, 
     let registers = [code.narrow, code.wide, code.preds, code.scalars];
     let registers: usize = registers.iter().map(|&n| n as usize).sum();
     if code.blocks.len() > MAX_BLOCKS[1] || code.blocks.len() * registers > MAX_LIVE {
+        return Err(Untranslated::TooLarge);
+    }
+    let reentrant = code.blocks.iter().any(|block| matches!(block.end, End::ReturnBy(..)));
+    if reentrant && registers > MAX_REENTRANT {
         return Err(Untranslated::TooLarge);
     }
     // Such calls may lead anywhere, or any number of times into each other.
