@@ -1,5 +1,6 @@
 //! Services of the system: output, allocation, assertions, traps.
 
+use crate::access::home_of;
 use crate::cause::Cause;
 use crate::code::{Code, Exec, Src};
 use crate::control::{fail, value};
@@ -108,13 +109,19 @@ fn byte_words<const N: usize>(
     width: Width,
 ) -> Result<u64, Cause> {
     let Some(cta) = state.resident[slot].as_deref() else { return Ok(0) };
+    let mut offset = at & 0xffff_ffff;
     let (block, space) = match space_of(at) {
-        Space::Shared => (&cta.shared, Space::Shared),
+        Space::Shared => {
+            // It may be that of another block of the cluster.
+            let (home, inside) = home_of(cta, at, true)?;
+            offset = inside;
+            let Some(owner) = state.resident[home].as_deref() else { return Ok(0) };
+            (&owner.shared, Space::Shared)
+        }
         Space::Local => (&cta.local[cta.groups[group].thread(lane)], Space::Local),
         Space::Param => (&state.params, Space::Param),
         _ => return Ok(state.memory.load(Addr(at), width)?),
     };
-    let offset = at & 0xffff_ffff;
     block.load(offset, width).map_err(|violation| {
         let info = simt::memory::BlockInfo { space, len: block.len(), symbols: &[] };
         let (kind, bytes) = (simt::memory::AccessKind::Load, width.bytes());

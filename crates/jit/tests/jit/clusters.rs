@@ -272,6 +272,46 @@ const IN_TURNS: &str = "setp.eq.u32 %p, %t, 0;
     barrier.cluster.wait;
 ";
 
+/// Each block prints a string of its own, and one of the next.
+const STRINGS: &str = "setp.eq.u32 %p, %t, 0;
+    add.u32 %x, %rank, 97;
+    @%p st.shared.u32 [box], %x;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mov.u32 %x, box;
+    cvt.u64.u32 %v, %x;
+    cvta.shared.u64 %v, %v;
+    st.local.u64 [strings], %v;
+    cvt.u64.u32 %v, %next;
+    cvta.shared.u64 %v, %v;
+    st.local.u64 [strings+8], %v;
+    mov.u64 %v, format;
+    cvta.global.u64 %v, %v;
+    mov.u64 %w, strings;
+    cvta.local.u64 %w, %w;
+    { .param .b64 p0; .param .b64 p1;
+    st.param.b64 [p0], %v; st.param.b64 [p1], %w;
+    call vprintf, (p0, p1); }
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+";
+
+#[test]
+fn strings_of_other_blocks_are_printed() {
+    let (mut rng, mut count) = (Rng::new(0), Count::default());
+    let text = program(STRINGS, 2, 32)
+        .replace(
+            ".visible .entry",
+            ".extern .func vprintf (.param .b64 f, .param .b64 a);
+.global .align 1 .b8 format[7] = {37, 115, 37, 115, 10, 0, 0};
+.visible .entry",
+        )
+        .replace("  .reg .pred", "  .local .align 8 .b8 strings[16];\n  .reg .pred");
+    let same = compare_grid(&text, (4, 32), &mut rng, &mut count);
+    same.unwrap_or_else(|what| panic!("{what}\n{text}"));
+    assert!(count.compared > 0 && count.stopped == 0, "{count:?}");
+}
+
 #[test]
 fn positions_are_looked_at_after_waits() {
     let (mut rng, mut count) = (Rng::new(0), Count::default());

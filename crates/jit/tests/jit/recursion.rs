@@ -166,7 +166,7 @@ entry:
     writer.text
 }
 
-/// A function that calls itself as often as the lane's number times four, and more.
+/// A function that calls itself more than 128 times.
 const DEEP: &str = "kernel @k(n: u32, a: u64 global, b: u64 global) {
   reg %t, %x: b32
   reg %b, %o: b64
@@ -175,7 +175,7 @@ entry:
   %b = ld.param.u64 [@b]
   %o = mulwide.u32 %t, 4
   %b = add.u64 %b, %o
-  %x = mad.u32 %t, 4, 100
+  %x = mad.u32 %t, 4, 140
   %x = call @down(%x)
   st.global.u32 [%b], %x
   ret
