@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use vm::Program;
 
+/// The most functions whose addresses are taken: each call by address may lead to all of them.
+const MAX_ADDRESSED: usize = 512;
 /// The most functions that calls are followed through for the stack that they take.
 const DEEPEST: usize = 64;
 
@@ -30,10 +32,15 @@ pub(crate) struct CallGraph<'p> {
 impl<'p> CallGraph<'p> {
     pub(crate) fn new(program: &'p Program, kernel: u32) -> Self {
         let functions = &program.module().functions;
+        let insts = |f: u32| functions[f as usize].blocks.iter().flat_map(|block| &block.insts);
+        let mut reachable = program.reachable(kernel);
+        let by_address = program.addressed().len() <= MAX_ADDRESSED
+            && reachable.any(|f| insts(f).any(|inst| inst.op == Op::CallInd));
         let can_be_called = |f: &u32| {
             functions.get(*f as usize).is_some_and(|f| !f.is_kernel() && can_be_copied(f).is_ok())
         };
-        let addressed = program.addressed().iter().copied().filter(can_be_called).collect();
+        let addressed = program.addressed().iter().copied();
+        let addressed = addressed.filter(|f| by_address && can_be_called(f)).collect();
         let groups = FxHashMap::default();
         let (bytes, webs) = (RefCell::default(), RefCell::default());
         let mut graph = Self { program, addressed, groups, bytes, webs };
@@ -66,11 +73,9 @@ impl<'p> CallGraph<'p> {
     /// Returns all functions that a function calls.
     fn all_callees(&self, index: u32) -> Vec<u32> {
         let insts = self.function(index).blocks.iter().flat_map(|block| &block.insts);
-        let mut all: Vec<u32> =
-            insts.filter(|inst| is_call(inst)).flat_map(|call| self.callees(call)).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let calls = insts.filter(|inst| is_call(inst));
+        let all: BTreeSet<u32> = calls.flat_map(|call| self.callees(call)).collect();
+        all.into_iter().collect()
     }
 
     /// Returns the number of the group of functions that call each other to which a function

@@ -258,10 +258,7 @@ impl<'p> Builder<'p> {
         numbers: &[u32],
         pending: &mut Vec<Pending>,
     ) -> Result<(), Declined> {
-        self.insts += block.insts.len() + 1;
-        if self.insts > MOST {
-            return Err(Declined::Kernel("it becomes too large with what it calls"));
-        }
+        self.grow(block.insts.len() + 1)?;
         let (mut insts, mut is_head) = (Vec::new(), true);
         let (mut first, mut at) = (places.start, places.start);
         for (i, inst) in block.insts.iter().enumerate() {
@@ -289,6 +286,15 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
+    /// Counts instructions of the resulting function.
+    fn grow(&mut self, insts: usize) -> Result<(), Declined> {
+        self.insts += insts;
+        match self.insts > MOST {
+            true => Err(Declined::Kernel("it becomes too large with what it calls")),
+            false => Ok(()),
+        }
+    }
+
     fn push(&mut self, insts: Vec<Inst>, end: TermKind, part: Part) {
         self.whole.blocks.push(Block { name: String::new(), insts, term: Term::new(end) });
         self.parts.push(part);
@@ -307,10 +313,15 @@ impl<'p> Builder<'p> {
             return Err(Declined::Kernel("its calls are nested too deeply"));
         }
         let indices = self.calls.callees(&pending.call);
-        if indices.is_empty() {
-            return Err(Declined::Kernel("it calls what is not a function"));
-        }
+        // Each callee has moves of arguments and of results.
+        self.grow(indices.len() * (pending.call.operands.len() + pending.call.results.len()))?;
         let by_address = pending.call.op == Op::CallInd;
+        if indices.is_empty() {
+            return Err(Declined::Kernel(match by_address {
+                true => "its calls by address may lead to no function, or to too many",
+                false => "it calls what is not a function",
+            }));
+        }
         let selector = by_address.then(|| self.register(RegTy::B32));
         let kept = match indices.iter().any(|&callee| self.is_inner(caller, callee)) {
             true => self.kept(pending, caller, base, selector)?,

@@ -36,6 +36,52 @@ fn some_calls_are_declined() {
     }
 }
 
+/// Functions that all may call each other: copies would take time and memory with the square of
+/// their number.
+#[test]
+fn calls_by_address_to_many_functions_are_declined() {
+    let text = |count: usize| {
+        let mut text = format!("global @table size {} align 8\n", 8 * count);
+        (0..count).for_each(|i| text += &format!("  reloc {}: u64 @f{i}\n", 8 * i));
+        text += "kernel @k(n: u32, a: u64 global, b: u64 global) {
+  reg %f: b64
+entry:
+  %f = ld.global.u64 [@table]
+  calli %f()
+  ret
+}
+";
+        for i in 0..count {
+            text += &format!(
+                "func @f{i}() {{
+  reg %f: b64
+entry:
+  %f = ld.global.u64 [@table + {}]
+  calli %f()
+  ret
+}}
+",
+                8 * (i * 7 % count)
+            );
+        }
+        text
+    };
+    let reasons = [
+        (10, None),
+        (500, Some("it becomes too large with what it calls")),
+        (600, Some("its calls by address may lead to no function, or to too many")),
+    ];
+    for (count, reason) in reasons {
+        let mut one = |program: &Program, launch: &Launch<1>| {
+            let state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+            let declined = fast::prepare(program, &state, true).map(|_| ()).err();
+            assert_eq!(declined, reason.map(Declined::Kernel), "{count}");
+            Ok(())
+        };
+        with_buffers(&text(count), &mut Rng::new(1), 1, &mut one);
+    }
+}
+
 /// The stack of recursion depends on the lanes: a launch is declined while it runs.
 #[test]
 fn a_stack_overflow_of_recursion_is_declined() {
