@@ -219,7 +219,11 @@ fn run(seeds: std::ops::Range<u64>) -> Count {
     let mut count = Count::default();
     for seed in seeds {
         let text = kernel(seed);
-        let mut one = |program: &_, launch: &_| compare_tiers(program, launch, &mut count);
+        // Kernels with many registers have no code; the interpreter comes first.
+        let mut one = |program: &_, launch: &_| {
+            let same = compare_tiers(program, launch, &mut count);
+            same.or_else(|what| if what.ends_with("it is too large") { Ok(()) } else { Err(what) })
+        };
         with_buffers(&text, &mut Rng::new(seed), seed, &mut one);
     }
     count

@@ -58,7 +58,7 @@ const MAX_LIVE: usize = 1 << 26;
 /// Most registers of kernels whose functions call themselves. Where lanes of the stack's top go on,
 /// code moves all registers that are live there, which is at every return of such functions: with
 /// 1,300 registers it takes twice the interpreter's time, with 80 a quarter.
-const MAX_REENTRANT: usize = 1000;
+const MAX_REENTRANT: usize = 600;
 
 /// Returns whether a step is an access that the counts of its block include.
 #[must_use]
