@@ -3,6 +3,14 @@
 /// More output than this stops a run.
 pub const OUTPUT_LIMIT: usize = 16 << 20;
 
+/// Adds to the output of a run what there is room for; returns whether that is all.
+pub fn append(output: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    let room = OUTPUT_LIMIT.saturating_sub(output.len());
+    let (fits, rest) = bytes.split_at(bytes.len().min(room));
+    output.extend_from_slice(fits);
+    rest.is_empty()
+}
+
 /// Output and input of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Console {
@@ -19,10 +27,7 @@ pub struct Console {
 impl Console {
     /// Adds to the output what there is room for.
     pub fn print(&mut self, bytes: &[u8]) {
-        let room = OUTPUT_LIMIT.saturating_sub(self.output.len());
-        let (fits, rest) = bytes.split_at(bytes.len().min(room));
-        self.output.extend_from_slice(fits);
-        self.overflow |= !rest.is_empty();
+        self.overflow |= !append(&mut self.output, bytes);
     }
 
     /// Takes at most `most` bytes of the input.

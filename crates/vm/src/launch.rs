@@ -413,7 +413,7 @@ pub fn load_variables_at(
 fn symbol_address(reloc: &ir::module::Reloc, addresses: &[u64]) -> u64 {
     let base = match reloc.symbol {
         ir::Symbol::Var(v) => addresses.get(v.index()).copied().unwrap_or(0),
-        ir::Symbol::Func(f) => crate::program::FUNCTION_BASE + 16 * u64::from(f.0),
+        ir::Symbol::Func(f) => crate::program::function_address(f.0),
         ir::Symbol::Local(_) | ir::Symbol::Param(_) => 0,
     };
     base.wrapping_add_signed(reloc.addend) >> (8 * reloc.byte.min(7))

@@ -77,7 +77,9 @@ pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use mbarrier::{apply as mbarrier_effect, awaited_phase};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use printf::print_formatted;
-pub use program::{FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program};
+pub use program::{
+    FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program, function_address,
+};
 pub use recheck::{
     Claim, DIFFER, Difference, Recheck, RecheckError, Writer, first_difference, recheck,
 };

@@ -12,6 +12,12 @@ use thiserror::Error;
 /// there.
 pub const FUNCTION_BASE: u64 = 0x2_0000;
 
+/// Returns the address of a function.
+#[must_use]
+pub fn function_address(function: u32) -> u64 {
+    FUNCTION_BASE + 16 * u64::from(function)
+}
+
 /// The reason that an instruction cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkErrorKind {

@@ -22,7 +22,7 @@ use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
-use simt::console::OUTPUT_LIMIT;
+use simt::console::{self, OUTPUT_LIMIT};
 use simt::counts::Counts;
 use simt::matrix::MatrixSums;
 use simt::memory::{Block, MemoryMap, Symbol};
@@ -458,8 +458,7 @@ impl<const N: usize> State<N> {
     /// Adds output of the kernel. A launch keeps [`OUTPUT_LIMIT`] bytes; more is dropped, as a full
     /// buffer on a device drops it.
     pub fn print(&mut self, bytes: &[u8]) {
-        let room = OUTPUT_LIMIT.saturating_sub(self.output.len());
-        self.output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        console::append(&mut self.output, bytes);
     }
 
     /// Returns the accesses that a tolerant launch was refused so far.

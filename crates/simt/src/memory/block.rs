@@ -83,8 +83,7 @@ impl Block {
     /// # Errors
     /// Returns [`OutOfHostMemory`] if the host does not have that much memory.
     pub fn zeroed(len: u64) -> Result<Self, OutOfHostMemory> {
-        let words = usize::try_from(len.div_ceil(8)).map_err(|_| OutOfHostMemory { bytes: len })?;
-        Ok(Self { words: Words::zeroed(words)?, len })
+        Self::zeroed_from(&mut Retired::default(), len)
     }
 
     /// Returns a block of `len` zero bytes, on retired storage if there is any of this length.

@@ -2,7 +2,7 @@
 
 use super::{Linked, operand_error};
 use crate::code::{GuardRow, Rows, Src};
-use crate::program::FUNCTION_BASE;
+use crate::program::function_address;
 use ir::module::Signature;
 use ir::{Function, Guard, Inst, LaneReg, Operand, Reg, RegTy, Symbol, Ty, WarpReg};
 use rustc_hash::FxHashMap;
@@ -96,7 +96,7 @@ impl Frame<'_> {
             Operand::Imm(bits) => Src::Const(bits as u64),
             Operand::Symbol(Symbol::Var(v), offset) => Src::Var(v.0, offset),
             Operand::Symbol(Symbol::Func(f), offset) => {
-                Src::Const((FUNCTION_BASE + 16 * u64::from(f.0)).wrapping_add_signed(offset))
+                Src::Const(function_address(f.0).wrapping_add_signed(offset))
             }
             Operand::Symbol(Symbol::Param(p), offset) => {
                 let Signature::Kernel { params, .. } = &self.function.signature else {
