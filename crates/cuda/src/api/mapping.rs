@@ -11,8 +11,9 @@ use cuda_abi::{
 };
 use runtime::Addr;
 
-use super::pool::{changed, flags, share};
+use super::pool::{changed, flags};
 use crate::errors::{of_context, of_map};
+use crate::execution::allocation::share;
 use crate::execution::order;
 use crate::state::Driver;
 use crate::state::mapping::{Mapping, Physical};

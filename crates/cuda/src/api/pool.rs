@@ -8,12 +8,11 @@ use cuda_abi::{
 
 use super::memory::{alloc_in, free, kept};
 use super::{capture, graph_memory};
-use crate::errors::of_map;
+use crate::execution::allocation::share;
 use crate::execution::order;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pool::Pool;
-use runtime::{Addr, Context, Sharing};
 
 /// Returns the default and the current pool of a device; creates the default pool on first use.
 fn pools_of(d: &mut Driver, device: i32) -> Outcome<(u64, u64)> {
@@ -173,11 +172,6 @@ pub(super) fn changed(d: &Driver, mut devices: u16, list: Ptr, count: usize) -> 
         }
     }
     Ok(devices)
-}
-
-/// Lets a set of devices access an allocation.
-pub(super) fn share(device: &mut Context, address: u64, devices: u16) -> Outcome {
-    device.set_sharing(Addr(address), Sharing::Devices(devices)).map_err(|error| of_map(&error))
 }
 
 /// Returns what a device may do with memory that a set of devices may access.

@@ -2,7 +2,7 @@
 //! release.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Addr, Event, Sharing};
+use runtime::{Addr, Context, Event, Sharing};
 
 use crate::errors::of_map;
 use crate::state::Driver;
@@ -64,6 +64,11 @@ pub(crate) fn allocations(plan: &Plan) -> Vec<u64> {
     found
 }
 
+/// Lets a set of devices access an allocation.
+pub(crate) fn share(device: &mut Context, address: u64, devices: u16) -> Outcome {
+    device.set_sharing(Addr(address), Sharing::Devices(devices)).map_err(|error| of_map(&error))
+}
+
 /// Allocates memory of a device at its reserved address, which a set of devices may access.
 pub(super) fn allocate(
     d: &mut Driver,
@@ -75,8 +80,7 @@ pub(super) fn allocate(
     let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
     let name = format!("memory of a graph #{}", d.memory.count + 1);
     d.device.allocate_at(&name, Addr(address), room).map_err(|error| of_map(&error))?;
-    let shared = d.device.set_sharing(Addr(address), Sharing::Devices(devices));
-    shared.map_err(|error| of_map(&error))?;
+    share(&mut d.device, address, devices)?;
     d.memory.insert(address, len, context, AllocationKind::Device, 0);
     note_allocated(d, address, len);
     Ok(())
