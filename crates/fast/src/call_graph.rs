@@ -1,7 +1,7 @@
 //! Which functions a kernel calls, and which of them may be entered again before they return.
 
 use crate::Declined;
-use crate::inline::{can_be_copied, is_call};
+use crate::inline::{MAX_CALL_DEPTH, can_be_copied, is_call};
 use flow::analysis::Webs;
 use flow::kernel::graph_of;
 use ir::module::{Signature, TermKind};
@@ -14,8 +14,9 @@ use vm::Program;
 
 /// The most functions whose addresses are taken: each call by address may lead to all of them.
 const MAX_ADDRESSED: usize = 512;
-/// The most functions that calls are followed through for the stack that they take.
-const DEEPEST: usize = 64;
+
+/// The registers that calls of a function must clear, or the reason that these are not inlined.
+type Cleared = Result<Rc<[LaneReg]>, Declined>;
 
 /// The functions that are reachable from a kernel.
 pub(crate) struct CallGraph<'p> {
@@ -27,29 +28,43 @@ pub(crate) struct CallGraph<'p> {
     /// By function, bytes of the stack that it takes with what it calls, as far as known.
     bytes: RefCell<FxHashMap<u32, u64>>,
     webs: RefCell<FxHashMap<u32, Rc<Webs>>>,
+    /// By function, the result of [`Self::registers_to_clear`], as far as known.
+    cleared: RefCell<FxHashMap<u32, Cleared>>,
 }
 
 impl<'p> CallGraph<'p> {
     pub(crate) fn new(program: &'p Program, kernel: u32) -> Self {
-        let functions = &program.module().functions;
-        let insts = |f: u32| functions[f as usize].blocks.iter().flat_map(|block| &block.insts);
-        let mut reachable = program.reachable(kernel);
-        let by_address = program.addressed().len() <= MAX_ADDRESSED
-            && reachable.any(|f| insts(f).any(|inst| inst.op == Op::CallInd));
-        let can_be_called = |f: &u32| {
-            functions.get(*f as usize).is_some_and(|f| !f.is_kernel() && can_be_copied(f).is_ok())
-        };
-        let addressed = program.addressed().iter().copied();
-        let addressed = addressed.filter(|f| by_address && can_be_called(f)).collect();
-        let groups = FxHashMap::default();
-        let (bytes, webs) = (RefCell::default(), RefCell::default());
-        let mut graph = Self { program, addressed, groups, bytes, webs };
+        let (addressed, groups) = (Vec::new(), FxHashMap::default());
+        let (bytes, webs, cleared) = Default::default();
+        let mut graph = Self { program, addressed, groups, bytes, webs, cleared };
+        let calls_by_address = |f| graph.insts(f).any(|inst| inst.op == Op::CallInd);
+        if program.addressed().len() <= MAX_ADDRESSED
+            && program.reachable(kernel).any(calls_by_address)
+        {
+            let can_be_called =
+                |f: &u32| !graph.function(*f).is_kernel() && graph.registers_to_clear(*f).is_ok();
+            graph.addressed = program.addressed().iter().copied().filter(can_be_called).collect();
+        }
         graph.groups = Components::find(&graph, kernel);
         graph
     }
 
     fn function(&self, index: u32) -> &'p Function {
         &self.program.module().functions[index as usize]
+    }
+
+    fn insts(&self, index: u32) -> impl Iterator<Item = &'p Inst> {
+        self.function(index).blocks.iter().flat_map(|block| &block.insts)
+    }
+
+    /// Returns the registers of a function that calls must clear, if its calls can be inlined.
+    pub(crate) fn registers_to_clear(&self, index: u32) -> Cleared {
+        if let Some(known) = self.cleared.borrow().get(&index) {
+            return known.clone();
+        }
+        let cleared = can_be_copied(self.function(index)).map(Rc::from);
+        self.cleared.borrow_mut().insert(index, cleared.clone());
+        cleared
     }
 
     /// Returns the functions that a call leads to: for one by address, those whose address is taken
@@ -72,8 +87,7 @@ impl<'p> CallGraph<'p> {
 
     /// Returns all functions that a function calls.
     fn all_callees(&self, index: u32) -> Vec<u32> {
-        let insts = self.function(index).blocks.iter().flat_map(|block| &block.insts);
-        let calls = insts.filter(|inst| is_call(inst));
+        let calls = self.insts(index).filter(|inst| is_call(inst));
         let all: BTreeSet<u32> = calls.flat_map(|call| self.callees(call)).collect();
         all.into_iter().collect()
     }
@@ -101,7 +115,7 @@ impl<'p> CallGraph<'p> {
     /// Returns the bytes of the stack that a function takes at most with all that it calls, but for
     /// calls in its group, whose frames are counted when they are kept.
     pub(crate) fn stack_bytes(&self, index: u32) -> u64 {
-        self.bytes_within(index, DEEPEST)
+        self.bytes_within(index, MAX_CALL_DEPTH)
     }
 
     fn bytes_within(&self, index: u32, depth: usize) -> u64 {

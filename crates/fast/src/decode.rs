@@ -3,11 +3,11 @@
 use crate::Declined;
 use crate::code::{
     AsyncOp, AsyncStore, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy,
-    Direct, Dst, End, Generic, Guard, Kind, Memory, Print, Rejoin, SaveFrame, Src, Step, Storage,
-    Texture,
+    Direct, Dst, End, Generic, Guard, Kind, Memory, Print, Rejoin, SaveFrame, Src, Step, Texture,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
+use crate::storage::Storage;
 use converge::plan::Rejoin as Planned;
 use flow::analysis::{Facts, Options, Shape};
 use flow::footprint::Footprints;
@@ -102,7 +102,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         preds: storage.preds,
         scalars: storage.scalars,
         cleared: {
-            let webs = facts.webs().live_into(0).iter().map(|&web| storage.src(web));
+            let webs = facts.webs().live_into(0).iter().map(|&web| storage.operand(web));
             webs.chain(storage.rows_in_flight()).collect()
         },
         screened: None,
@@ -243,7 +243,7 @@ impl Decoder<'_> {
     fn end(&self, b: usize, block: &ir::Block) -> Result<End, Declined> {
         let next = b as u32 + 1;
         let insts = block.insts.len();
-        let condition = || self.facts.webs().condition(b, insts).map(|w| self.storage.src(w));
+        let condition = || self.facts.webs().condition(b, insts).map(|w| self.storage.operand(w));
         let guard = |negated| condition().map(|pred| Guard { pred, negated });
         let after = next.min(self.function.blocks.len() as u32 - 1);
         match (self.parts[b].sort, &block.term.kind) {
@@ -318,7 +318,7 @@ impl Decoder<'_> {
                 self.setup.variables[v.index()].wrapping_add_signed(offset)
             }
             Operand::Symbol(Symbol::Func(f), offset) => {
-                (vm::FUNCTION_BASE + 16 * u64::from(f.0)).wrapping_add_signed(offset)
+                vm::function_address(f.0).wrapping_add_signed(offset)
             }
             Operand::Symbol(Symbol::Param(p), offset) => {
                 let param = self.function.params().get(p as usize)?;
@@ -336,7 +336,7 @@ impl Decoder<'_> {
         match inst.operands.get(index)? {
             Operand::Reg(Reg::Lane(_)) => {
                 let web = self.facts.webs().operand(b, i, inst.results.len(), index)?;
-                Some(self.storage.src(web))
+                Some(self.storage.operand(web))
             }
             other => self.constant(other),
         }
@@ -351,14 +351,14 @@ impl Decoder<'_> {
 
     fn result(&self, b: usize, i: usize, inst: &Inst, index: usize) -> Dst {
         match inst.results.get(index) {
-            Some(Some(Reg::Lane(_))) => self.storage.dst(self.facts.webs().result(b, i, index)),
+            Some(Some(Reg::Lane(_))) => self.storage.result(self.facts.webs().result(b, i, index)),
             _ => Dst::None,
         }
     }
 
     fn step(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Step, Declined> {
         let guard = inst.guard.and_then(|g| {
-            let pred = self.storage.src(self.facts.webs().guard(b, i)?);
+            let pred = self.storage.operand(self.facts.webs().guard(b, i)?);
             Some(Guard { pred, negated: g.negated })
         });
         // What one web leaves in the row of such a register is another's.

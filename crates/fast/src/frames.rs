@@ -11,9 +11,7 @@ use crate::Declined;
 use crate::code::{Code, Dst, End, SaveFrame, Src};
 use crate::machine::Machine;
 use crate::row::{Wide, lanes};
-use crate::stack::Target;
 use crate::warp::Warp;
-use smallvec::SmallVec;
 
 /// Registers of a caller, in the lanes that have called.
 #[derive(Clone, Debug)]
@@ -84,18 +82,11 @@ impl Machine<'_> {
         (address, callees, back): (Src, &[(u64, u32)], u32),
         on: u32,
     ) -> Result<(), Declined> {
-        let code = self.context.code;
-        let mut targets: SmallVec<[Target; 8]> = SmallVec::new();
-        for lane in lanes(on) {
+        let other = Declined::Running("it calls by another address");
+        let targets = self.context.code.targets(on, |lane| {
             let address = warp.lane(address, lane);
-            let callee = callees.iter().find(|callee| callee.0 == address);
-            let &(_, to) = callee.ok_or(Declined::Running("it calls by another address"))?;
-            let place = code.blocks[to as usize].first;
-            match targets.binary_search_by_key(&place, |target| target.1) {
-                Ok(i) => targets[i].2 |= 1 << lane,
-                Err(i) => targets.insert(i, (to, place, 1 << lane)),
-            }
-        }
+            callees.iter().find(|callee| callee.0 == address).map(|callee| callee.1).ok_or(other)
+        })?;
         self.count_branch(&targets);
         if let Some(detail) = &mut self.detail {
             detail.call_by_address(targets.len());

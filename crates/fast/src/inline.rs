@@ -25,8 +25,8 @@ use vm::{Program, Setup};
 
 /// The maximum number of instructions, and of registers, of the resulting function.
 const MOST: usize = 1 << 16;
-/// The maximum nesting depth of calls.
-const DEEPEST: usize = 64;
+/// The maximum nesting depth of calls, but for those of functions that call themselves.
+pub const MAX_CALL_DEPTH: usize = 64;
 
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,12 +163,7 @@ struct Builder<'p> {
     /// The number of copies that are being made inside each other.
     depth: usize,
     /// The groups of functions that are being copied, outermost first.
-    groups: Vec<Group>,
-}
-
-/// The copies of functions that call each other.
-struct Group {
-    members: Vec<Member>,
+    groups: Vec<Vec<Member>>,
 }
 
 /// The one copy of a function that its own group calls.
@@ -309,7 +304,7 @@ impl<'p> Builder<'p> {
     /// moves of results.
     fn call(&mut self, pending: &Pending, caller: u32, base: Base) -> Result<(), Declined> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_CALL_DEPTH {
             return Err(Declined::Kernel("its calls are nested too deeply"));
         }
         let indices = self.calls.callees(&pending.call);
@@ -358,7 +353,8 @@ impl<'p> Builder<'p> {
         if by_address {
             let address = pending.call.operands[0];
             block.term.kind = TermKind::Switch(address, heads.collect());
-            part.addresses = callees.iter().map(|callee| address_of(callee.index)).collect();
+            part.addresses =
+                callees.iter().map(|callee| vm::function_address(callee.index)).collect();
         } else {
             block.term.targets_mut().fill(BlockId(callees[0].head));
         }
@@ -366,7 +362,7 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
-    /// Adds a block that a function may return to, and returns its number among these.
+    /// Adds a block that a function may return to.
     fn add_site(&mut self, dispatch: u32, back: u32) {
         if let TermKind::Switch(_, sites) = &mut self.whole.blocks[dispatch as usize].term.kind {
             sites.push(BlockId(back));
@@ -380,8 +376,7 @@ impl<'p> Builder<'p> {
     }
 
     fn member(&mut self, function: u32) -> Option<&mut Member> {
-        let members = &mut self.groups.last_mut()?.members;
-        members.iter_mut().find(|member| member.function == function)
+        self.groups.last_mut()?.iter_mut().find(|member| member.function == function)
     }
 
     /// Returns the registers that a caller keeps while its group runs: those that are live behind
@@ -416,7 +411,7 @@ impl<'p> Builder<'p> {
         let Signature::Device { params, .. } = &function.signature else {
             return Err(Declined::Kernel("it calls a kernel"));
         };
-        let cleared = can_be_copied(function)?;
+        let cleared = self.calls.registers_to_clear(index)?;
         let inner = self.is_inner(caller, index);
         let own = match self.member(index).filter(|_| inner) {
             Some(member) => member.base,
@@ -442,7 +437,7 @@ impl<'p> Builder<'p> {
             }
         }
         insts.append(&mut late);
-        for reg in cleared {
+        for &reg in &*cleared {
             let (to, ty) = moved(function, reg, own)?;
             insts.push(movement(Reg::Lane(to), ty, Operand::Imm(0)));
         }
@@ -498,7 +493,7 @@ impl<'p> Builder<'p> {
             if !what.locals.is_empty() {
                 return Err(Declined::Kernel("functions with local variables call themselves"));
             }
-            can_be_copied(what)?;
+            self.calls.registers_to_clear(function)?;
             let base = match function == entry {
                 true => own,
                 false => Base { regs: self.registers_of(what)?, ..own },
@@ -518,7 +513,7 @@ impl<'p> Builder<'p> {
             self.add_site(dispatch, UNKNOWN);
         }
         let list: Vec<_> = members.iter().map(|m| (m.function, m.base, m.dispatch)).collect();
-        self.groups.push(Group { members });
+        self.groups.push(members);
         let mut pending = Vec::new();
         for &(function, base, dispatch) in &list {
             let first = self.whole.blocks.len() as u32;
@@ -532,8 +527,7 @@ impl<'p> Builder<'p> {
                 self.call(&call, function, base)?;
             }
         }
-        let Some(Group { members }) = self.groups.pop() else { return Ok(()) };
-        for member in members {
+        for member in self.groups.pop().unwrap_or_default() {
             for head in member.heads {
                 let targets = self.whole.blocks[head as usize].term.targets_mut();
                 targets.fill(BlockId(member.entry));
@@ -564,9 +558,9 @@ impl<'p> Builder<'p> {
                 early.push(movement(Reg::Lane(between), ty, Operand::Reg(Reg::Lane(from))));
                 so_far = Some(match (so_far, selector) {
                     (Some((other, of)), Some(selector)) if of == ty => {
-                        let inst = self.select(selector, number as u64, ty, (between, other));
                         let result = self.register(function.regs[reg.index()].ty);
-                        late.extend(inst(result));
+                        let values = (between, other);
+                        late.extend(self.select(selector, number as u64, (result, ty), values));
                         (result, ty)
                     }
                     (Some(_), _) => {
@@ -587,30 +581,28 @@ impl<'p> Builder<'p> {
         Ok(early)
     }
 
-    /// Returns what computes one value where a register has a number, and another one elsewhere.
+    /// Returns what computes one value where the selector has a number, and another one elsewhere.
     fn select(
         &mut self,
         selector: LaneReg,
         number: u64,
-        ty: Ty,
+        (to, ty): (LaneReg, Ty),
         (yes, no): (LaneReg, LaneReg),
-    ) -> impl FnOnce(LaneReg) -> Vec<Inst> + use<> {
+    ) -> Vec<Inst> {
         let holds = self.register(RegTy::Pred);
-        move |to| {
-            let reg = |reg| Operand::Reg(Reg::Lane(reg));
-            let mut test = Inst::new(Op::Setp).ty(Ty::U32).result(Reg::Lane(holds));
-            test = test.operand(reg(selector)).operand(Operand::Imm(number.into()));
-            test.mods.cmp = Some(Cmp::Eq);
-            let compute = |op, a, b| {
-                let inst = Inst::new(op).ty(ty).result(Reg::Lane(to));
-                inst.operand(reg(a)).operand(reg(b))
-            };
-            if ty == Ty::Pred {
-                let differs = compute(Op::Xor, yes, no);
-                return vec![test, differs, compute(Op::And, to, holds), compute(Op::Xor, to, no)];
-            }
-            vec![test, compute(Op::Selp, yes, no).operand(reg(holds))]
+        let reg = |reg| Operand::Reg(Reg::Lane(reg));
+        let mut test = Inst::new(Op::Setp).ty(Ty::U32).result(Reg::Lane(holds));
+        test = test.operand(reg(selector)).operand(Operand::Imm(number.into()));
+        test.mods.cmp = Some(Cmp::Eq);
+        let compute = |op, a, b| {
+            let inst = Inst::new(op).ty(ty).result(Reg::Lane(to));
+            inst.operand(reg(a)).operand(reg(b))
+        };
+        if ty == Ty::Pred {
+            let differs = compute(Op::Xor, yes, no);
+            return vec![test, differs, compute(Op::And, to, holds), compute(Op::Xor, to, no)];
         }
+        vec![test, compute(Op::Selp, yes, no).operand(reg(holds))]
     }
 
     /// Allocates a frame with the stack check of the exact engine. Without recursion, each call has
@@ -651,11 +643,6 @@ impl<'p> Builder<'p> {
 /// Returns whether an instruction calls a function.
 pub(crate) fn is_call(inst: &Inst) -> bool {
     matches!(inst.op, Op::Call | Op::CallInd)
-}
-
-/// Returns the address of a function.
-fn address_of(function: u32) -> u64 {
-    vm::FUNCTION_BASE + 16 * u64::from(function)
 }
 
 fn constant(to: LaneReg, value: u64) -> Inst {

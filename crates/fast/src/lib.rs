@@ -51,6 +51,7 @@ mod slice;
 mod speed;
 mod stack;
 mod step;
+mod storage;
 mod sync;
 mod tensor_copies;
 mod textures;
@@ -65,6 +66,7 @@ pub use accesses::{AccessSink, ForkedSink, StridedAccess, WarpAccess, WarpAccess
 pub use converge::mechanism::Order;
 pub use decode::decline_reason;
 pub use detail::Detail;
+pub use inline::MAX_CALL_DEPTH;
 pub use products::{Level, wide};
 pub use screen::{
     AccessScreen, Exempt, ExemptUntil, REFUSED, RowPattern, Screen, ScreenedAccess,

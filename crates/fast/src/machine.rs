@@ -23,7 +23,6 @@ use crate::{Declined, LaunchObserver};
 use simt::memory::DirectMemory;
 use simt::slots::{GroupLanes, LaneSlots};
 use simt::{GroupId, Pc, WarpMask};
-use smallvec::SmallVec;
 use std::ops::Range;
 use vm::{BACK_EDGES, Counts, STALLED_ROUNDS, WARP_SIZE, quiet_rounds};
 
@@ -663,16 +662,11 @@ impl<'m> Machine<'m> {
                 }
             }
             End::Switch(index, table) => {
-                let mut targets: SmallVec<[Target; 8]> = SmallVec::new();
-                for lane in crate::row::lanes(lanes) {
+                let beyond = Declined::Running("a branch index is beyond its table");
+                let targets = code.targets(lanes, |lane| {
                     let index = usize::try_from(warp.lane(*index, lane)).ok();
-                    let to = index.and_then(|i| table.get(i));
-                    let &to = to.ok_or(Declined::Running("a branch index is beyond its table"))?;
-                    match targets.binary_search_by_key(&place(to), |t| t.1) {
-                        Ok(i) => targets[i].2 |= 1 << lane,
-                        Err(i) => targets.insert(i, (to, place(to), 1 << lane)),
-                    }
-                }
+                    index.and_then(|i| table.get(i)).copied().ok_or(beyond)
+                })?;
                 self.count_branch(&targets);
                 self.target(targets.len() as u64);
                 self.back_edges += u32::from(targets.iter().any(|t| t.1 <= block.pc));

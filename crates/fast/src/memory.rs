@@ -516,7 +516,7 @@ fn region_offsets(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LAN
 }
 
 #[inline(always)]
-fn read(bytes: &[u8], at: usize, word: usize) -> u64 {
+pub(crate) fn read(bytes: &[u8], at: usize, word: usize) -> u64 {
     let mut out = [0; 8];
     match word {
         4 => out[..4].copy_from_slice(&bytes[at..at + 4]),

@@ -7,7 +7,7 @@
 use crate::Declined;
 use crate::code::{Memory, Print};
 use crate::machine::Machine;
-use crate::memory::WarpMemory;
+use crate::memory::{WarpMemory, read};
 use crate::row::lanes;
 use crate::warp::Warp;
 use simt::memory::Width;
@@ -30,8 +30,8 @@ impl Machine<'_> {
             let thread = warp.first_thread as usize + lane;
             let mut output = std::mem::take(&mut self.output);
             let printed = self.with_memory(|memory| {
-                let mut read = |at, width| read(memory, &op.memory, (at, width), thread);
-                vm::print_formatted(format, args, &mut output, &mut read)
+                let mut value = |at, width| value(memory, &op.memory, (at, width), thread);
+                vm::print_formatted(format, args, &mut output, &mut value)
             });
             output.truncate(room);
             self.output = output;
@@ -42,7 +42,7 @@ impl Machine<'_> {
 }
 
 /// Returns a value at a generic address, as a thread of the CTA sees it.
-fn read(
+fn value(
     memory: &WarpMemory<'_, '_>,
     access: &Memory,
     (at, width): (u64, Width),
@@ -50,7 +50,5 @@ fn read(
 ) -> Result<u64, Declined> {
     let len = width.bytes() as usize;
     let place = memory.place(access, at, (width.bytes(), width.bytes()), thread, false)?;
-    let mut bytes = [0; 8];
-    bytes[..len].copy_from_slice(memory.bytes(place, len));
-    Ok(u64::from_le_bytes(bytes))
+    Ok(read(memory.bytes(place, len), 0, len))
 }

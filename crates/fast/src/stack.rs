@@ -3,9 +3,12 @@
 //! Lanes merge only at the first instructions of blocks, so only the ends of blocks are events
 //! here. Rules and charges equal those of `converge::ipdom`, entry by entry; a test compares them.
 
-use crate::code::Rejoin;
+use crate::Declined;
+use crate::code::{Code, Rejoin};
+use crate::row::lanes;
 use converge::mechanism::{Charges, Order};
 use simt::{LaneMask, Pc};
+use smallvec::SmallVec;
 
 /// Lanes at the beginning of a block, or waiting for other lanes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,27 @@ pub(crate) struct Stack {
 
 /// A target of a branch: its block, the block's place, and the lanes that go there.
 pub(crate) type Target = (u32, u64, u32);
+
+impl Code {
+    /// Returns the targets of lanes that go to the blocks that `to` gives, in order of their
+    /// places.
+    pub(crate) fn targets(
+        &self,
+        on: u32,
+        to: impl Fn(usize) -> Result<u32, Declined>,
+    ) -> Result<SmallVec<[Target; 8]>, Declined> {
+        let mut targets: SmallVec<[Target; 8]> = SmallVec::new();
+        for lane in lanes(on) {
+            let to = to(lane)?;
+            let place = self.blocks[to as usize].first;
+            match targets.binary_search_by_key(&place, |target| target.1) {
+                Ok(i) => targets[i].2 |= 1 << lane,
+                Err(i) => targets.insert(i, (to, place, 1 << lane)),
+            }
+        }
+        Ok(targets)
+    }
+}
 
 impl Entry {
     /// Returns the block at which the lanes wait for others.

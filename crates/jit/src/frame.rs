@@ -40,11 +40,10 @@ pub(crate) const TURN_BEGINS: u32 = 1;
 pub(crate) const BLOCK_COUNTERS: usize = 1024;
 
 /// Entries of the stack of a warp. A branch of a warp of 32 lanes adds at most two for each lane
-/// that runs no longer, so that there are 63, and each call one more. At most 64 calls are nested,
-/// but for those of functions that call themselves.
+/// that runs no longer, so that there are 63, and each call one more.
 pub(crate) const STACK_CAPACITY: usize = 256;
 /// Frames of functions that call themselves for which there is room.
-pub(crate) const MAX_FRAMES: usize = STACK_CAPACITY - 63 - 65;
+pub(crate) const MAX_FRAMES: usize = STACK_CAPACITY - 63 - fast::MAX_CALL_DEPTH - 1;
 /// Bytes of an entry.
 pub(crate) const ENTRY_SIZE: i64 = size_of::<StackEntry>() as i64;
 pub(crate) const ENTRY_BLOCK: i64 = offset_of!(StackEntry, block) as i64;

@@ -101,8 +101,9 @@ impl<'a> Divergence<'a> {
         match self.post.immediate(from) {
             _ if is_reentrant => {
                 // Lanes may wait behind any call.
+                let fresh = self.loose_waits.contains(&false);
                 self.loose_waits.fill(true);
-                self.part_for_good(&sides, true, blend);
+                self.part_for_good(&sides, fresh, blend);
             }
             PostDominator::Block(rejoin) => {
                 sides.retain(|&s| s != rejoin);
