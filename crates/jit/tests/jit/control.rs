@@ -1,6 +1,6 @@
 //! Control flow of all kinds, in all orders of a branch's sides.
 
-use crate::harness::common::launches::{number, with_buffers};
+use crate::harness::common::launches::{load_own_word, number, with_buffers};
 use crate::harness::{Count, compare};
 use ir::testing::Rng;
 
@@ -13,18 +13,9 @@ macro_rules! kernel {
   reg %wide, %at, %b: b64
   reg %p, %q: pred
 entry:
-  %t = sreg.u32 tid.x
-  %lane = sreg.u32 laneid
-  %n = sreg.u32 ctaid.x
-  %i = sreg.u32 ntid.x
-  %i = mad.u32 %n, %i, %t
-  %i = and.b32 %i, 4095
-  %b = ld.param.u64 [@b]
-  %wide = mulwide.u32 %i, 4
-  %at = add.u64 %b, %wide
-  %v = ld.global.u32 [%at]
-  %n = ld.param.u32 [@n]
-  %p = setp.lt.u32 %lane, 11
+",
+            load_own_word!(),
+            "  %p = setp.lt.u32 %lane, 11
 ",
             $rest
         )

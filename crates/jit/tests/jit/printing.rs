@@ -1,7 +1,7 @@
 //! Output of kernels, against the exact engine: by some lanes and in loops, of strings in each
 //! space, by CTAs that are committed and that are not, and where a launch faults or hangs.
 
-use crate::harness::common::launches::with_buffers;
+use crate::harness::common::launches::{load_own_word, with_buffers};
 use crate::harness::{Count, compare_tiers};
 use ir::testing::Rng;
 use vm::Launch;
@@ -23,17 +23,9 @@ kernel @k(n: u32, a: u64 global, b: u64 global) {
   local @own size 8 align 8
   local @three size 16 align 8
 entry:
-  %t = sreg.u32 tid.x
-  %lane = sreg.u32 laneid
-  %cta = sreg.u32 ctaid.x
-  %i = sreg.u32 ntid.x
-  %i = mad.u32 %cta, %i, %t
-  %i = and.b32 %i, 4095
-  %b = ld.param.u64 [@b]
-  %wide = mulwide.u32 %i, 4
-  %at = add.u64 %b, %wide
-  %v = ld.global.u32 [%at]
-  %n = ld.param.u32 [@n]
+",
+            load_own_word!(),
+            "  %cta = sreg.u32 ctaid.x
   %format = mov.u64 @format
   %args = mov.u64 @three
   %args = cvta.local.u64 %args

@@ -1,6 +1,7 @@
 //! Random functions that call each other and themselves, by name and by address, against the exact
 //! engine.
 
+use crate::harness::common::calls::RECURSIVE;
 use crate::harness::common::launches::{number, with_buffers};
 use crate::harness::common::observed::{Exact, HashingObserver};
 use crate::harness::{Count, compare_tiers, differs, supported};
@@ -166,36 +167,11 @@ entry:
     writer.text
 }
 
-/// A function that calls itself more than 128 times.
-const DEEP: &str = "kernel @k(n: u32, a: u64 global, b: u64 global) {
-  reg %t, %x: b32
-  reg %b, %o: b64
-entry:
-  %t = sreg.u32 tid.x
-  %b = ld.param.u64 [@b]
-  %o = mulwide.u32 %t, 4
-  %b = add.u64 %b, %o
-  %x = mad.u32 %t, 4, 140
-  %x = call @down(%x)
-  st.global.u32 [%b], %x
-  ret
-}
-func @down(%x: b32) -> (%z: b32) {
-  reg %p: pred
-entry:
-  %z = mov.u32 1
-  %p = setp.lt.u32 %x, 2
-  @%p ret
-again:
-  %x = sub.u32 %x, 1
-  %z = call @down(%x)
-  %z = add.u32 %z, %x
-  ret
-}
-";
-
 #[test]
 fn nested_calls_are_left_to_the_interpreter() {
+    // More than 128 of them.
+    let text = RECURSIVE.replace("call @down(%lane)", "call @down(%t)");
+    let text = text.replace("  %v = call", "  %t = mad.u32 %t, 4, 140\n  %v = call");
     let mut one = |program: &Program, launch: &Launch<1>| {
         let exact = Exact::new(program, launch);
         let begin = || Engine::<1>.launch(program, launch.clone()).expect("it launches");
@@ -212,7 +188,7 @@ fn nested_calls_are_left_to_the_interpreter() {
         }
         Ok(())
     };
-    with_buffers(DEEP, &mut Rng::new(0), 0, &mut one);
+    with_buffers(&text, &mut Rng::new(0), 0, &mut one);
 }
 
 fn run(seeds: std::ops::Range<u64>) -> Count {

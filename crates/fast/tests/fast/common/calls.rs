@@ -1,5 +1,7 @@
 //! Kernels that call functions, with the parameters `n`, `a` and `b` of `launches::with_buffers`.
 
+use super::launches::load_own_word;
+
 /// Kernels that the fast engine runs.
 pub(crate) const TAKEN: [(&str, &str); 17] = [
     ("each side of a branch calls, and both call the same", BOTH_SIDES),
@@ -37,18 +39,9 @@ macro_rules! kernel {
   reg %wide, %at, %b, %far: b64
   reg %p, %q: pred
 entry:
-  %t = sreg.u32 tid.x
-  %lane = sreg.u32 laneid
-  %n = sreg.u32 ctaid.x
-  %i = sreg.u32 ntid.x
-  %i = mad.u32 %n, %i, %t
-  %i = and.b32 %i, 4095
-  %b = ld.param.u64 [@b]
-  %wide = mulwide.u32 %i, 4
-  %at = add.u64 %b, %wide
-  %v = ld.global.u32 [%at]
-  %n = ld.param.u32 [@n]
-  %p = setp.lt.u32 %lane, 11
+",
+            load_own_word!(),
+            "  %p = setp.lt.u32 %lane, 11
 ",
             $rest
         )
@@ -270,7 +263,7 @@ entry:
 "
 );
 
-const RECURSIVE: &str = kernel!(
+pub(crate) const RECURSIVE: &str = kernel!(
     "  %v = call @down(%lane)
   st.global.u32 [%at], %v
   ret

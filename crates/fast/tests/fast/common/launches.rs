@@ -12,6 +12,27 @@ use vm::{Launch, Program, catalogued, load_variables};
 const ORDERS: [Option<Order>; 4] =
     [None, Some(Order::Fallthrough), Some(Order::Minority), Some(Order::Majority)];
 
+/// Begins a kernel of [`with_buffers`]: `%v` is a word of the thread, which is at `%at`; `%lane` is
+/// its lane, `%t` its number in the CTA, `%n` the first parameter.
+macro_rules! load_own_word {
+    () => {
+        "  %t = sreg.u32 tid.x
+  %lane = sreg.u32 laneid
+  %n = sreg.u32 ctaid.x
+  %i = sreg.u32 ntid.x
+  %i = mad.u32 %n, %i, %t
+  %i = and.b32 %i, 4095
+  %b = ld.param.u64 [@b]
+  %wide = mulwide.u32 %i, 4
+  %at = add.u64 %b, %wide
+  %v = ld.global.u32 [%at]
+  %n = ld.param.u32 [@n]
+"
+    };
+}
+
+pub(crate) use load_own_word;
+
 /// Runs a launch on two engines. The error says what differs.
 pub(crate) type Compare<'c> = &'c mut dyn FnMut(&Program, &Launch<1>) -> Result<(), String>;
 
