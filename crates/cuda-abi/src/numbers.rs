@@ -197,6 +197,7 @@ numbers! {
         HOST_ALLOC_DMA_BUF_SUPPORTED = 146,
         ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED = 147,
         ATOMIC_REDUCTION_SUPPORTED = 148,
+        MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK = 150,
     }
 
     /// An attribute of the link between two devices.
@@ -533,12 +534,37 @@ numbers! {
         REQUIRED_CLUSTER_DEPTH = 13,
         NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
         CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
+        DEVICE_NODE_UPDATE_SUPPORTED = 16,
+        SHARED_MEMORY_MODE = 17,
+    }
+
+    /// An attribute of a kernel that the runtime API numbers otherwise.
+    cudaFuncAttribute "cudaFuncAttribute" {
+        SharedMemoryMode = 16,
+    }
+
+    /// How much dynamic shared memory a launch may ask for.
+    CUsharedMemoryMode "CU_SHARED_MEMORY_MODE_" {
+        DEFAULT = 0,
+        REQUIRE_PORTABLE = 1,
+        ALLOW_NON_PORTABLE = 2,
+        ALLOW_OVERSIZED_SHARED_MEMORY = 3,
+        PREFER_OVERSIZED_SHARED_MEMORY = 4,
+    }
+
+    /// A preference where the blocks of a cluster run.
+    CUclusterSchedulingPolicy "CU_CLUSTER_SCHEDULING_POLICY_" {
+        DEFAULT = 0,
+        SPREAD = 1,
+        LOAD_BALANCING = 2,
+        RUBIN_DSMEM_LOCALITY = 3,
     }
 
     /// An attribute of a launch. Only those with an effect are listed.
     CUlaunchAttributeID "CU_LAUNCH_ATTRIBUTE_" {
         COOPERATIVE = 2,
         CLUSTER_DIMENSION = 4,
+        SHARED_MEMORY_MODE = 18,
     }
 
     /// An attribute of a stream.

@@ -105,7 +105,9 @@ structs! {
         requiredClusterDepth: i32,
         clusterSchedulingPolicyPreference: i32,
         nonPortableClusterSizeAllowed: i32,
-        _rest: [i32; 16],
+        deviceNodeUpdateStatus: i32,
+        sharedMemoryMode: i32,
+        _rest: [i32; 14],
     }
 
     /// The attributes of an address.

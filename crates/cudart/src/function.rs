@@ -2,7 +2,8 @@
 
 use cuda_abi::host::{Ptr, put, put_i32, put_u64, written};
 use cuda_abi::{
-    Abi as _, CUfunc_cache, CUfunction_attribute, CUsharedconfig, Outcome, cudaFuncAttributes,
+    Abi as _, CUfunc_cache, CUfunction_attribute, CUsharedconfig, Outcome, cudaFuncAttribute,
+    cudaFuncAttributes,
 };
 
 use crate::driver::{
@@ -13,7 +14,7 @@ use crate::driver::{
 use crate::registry::{function, variable};
 use crate::state::context;
 
-/// Returns the attributes of a kernel; those of clusters are zero.
+/// Returns the attributes of a kernel.
 pub(crate) fn attributes(at: Ptr, host: Ptr) -> Outcome {
     use CUfunction_attribute as A;
     let f = function(host)?;
@@ -31,12 +32,25 @@ pub(crate) fn attributes(at: Ptr, host: Ptr) -> Outcome {
             cacheModeCA: get(A::CACHE_MODE_CA)?,
             maxDynamicSharedSizeBytes: get(A::MAX_DYNAMIC_SHARED_SIZE_BYTES)?,
             preferredShmemCarveout: get(A::PREFERRED_SHARED_MEMORY_CARVEOUT)?,
+            clusterDimMustBeSet: get(A::CLUSTER_SIZE_MUST_BE_SET)?,
+            requiredClusterWidth: get(A::REQUIRED_CLUSTER_WIDTH)?,
+            requiredClusterHeight: get(A::REQUIRED_CLUSTER_HEIGHT)?,
+            requiredClusterDepth: get(A::REQUIRED_CLUSTER_DEPTH)?,
+            clusterSchedulingPolicyPreference: get(A::CLUSTER_SCHEDULING_POLICY_PREFERENCE)?,
+            nonPortableClusterSizeAllowed: get(A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED)?,
+            deviceNodeUpdateStatus: get(A::DEVICE_NODE_UPDATE_SUPPORTED)?,
+            sharedMemoryMode: get(A::SHARED_MEMORY_MODE)?,
             ..cudaFuncAttributes::zeroed()
         },
     )
 }
 
 pub(crate) fn set_attribute(host: Ptr, attribute: i32, value: i32) -> Outcome {
+    let attribute = match cudaFuncAttribute::of(attribute) {
+        Ok(cudaFuncAttribute::SharedMemoryMode) => CUfunction_attribute::SHARED_MEMORY_MODE as i32,
+        // Both APIs number the others alike.
+        Err(_) => attribute,
+    };
     cuFuncSetAttribute(function(host)?, attribute, value)
 }
 

@@ -24,6 +24,8 @@ extern int cudaGetDeviceCount(int *out);
 extern const char *cudaGetErrorName(int error);
 extern int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, void *stream);
 extern int cudaRuntimeGetVersion(int *out);
+extern int cudaFuncSetAttribute(const void *function, int attribute, int value);
+extern int cudaFuncGetAttributes(void *out, const void *function);
 extern int cudaPointerGetAttributes(void *out, const void *address);
 extern int cudaMallocArray(void **out, const void *format, size_t width, size_t height, unsigned flags);
 extern int cudaFreeArray(void *array);
@@ -270,6 +272,15 @@ static void told_calls(void *driver) {
   CHECK(listen(NULL) == 0 && told == 3 && !is_inside);
 }
 
+/* The runtime numbers the mode of shared memory otherwise than the driver: 16 in driver_types.h, at byte 80 of the attributes. */
+static void modes_of_shared_memory(void) {
+  uint32_t attributes[36] = {0};
+  CHECK(cudaFuncSetAttribute(&scale_here, 16, 3) == 0);
+  CHECK(cudaFuncGetAttributes(attributes, &scale_here) == 0 && attributes[20] == 3 && attributes[19] == 0);
+  CHECK(cudaFuncSetAttribute(&scale_here, 16, 5) == 1 && cudaGetLastError() == 1);
+  CHECK(cudaFuncSetAttribute(&scale_here, 16, 0) == 0);
+}
+
 int main(int argc, char **argv) {
   struct wrapper w = {0x466243b1, 1, fat_binary(), NULL};
   void **binary = __cudaRegisterFatBinary(&w);
@@ -296,6 +307,7 @@ int main(int argc, char **argv) {
   managed_variables(binary);
   results_that_cannot_be_written();
   configurations();
+  modes_of_shared_memory();
   garbage();
   arrays();
   CHECK(cudaImportExternalMemory() == 801 && cudaGetLastError() == 801);

@@ -248,7 +248,9 @@ fn value(
         A::COMPUTE_CAPABILITY_MINOR => minor,
         A::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => held.shared as i32,
         A::SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO => 2,
-        A::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => held.shared_opt_in as i32,
+        A::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN | A::MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK => {
+            held.shared_opt_in as i32
+        }
         A::MAX_BLOCKS_PER_MULTIPROCESSOR => held.blocks as i32,
         A::RESERVED_SHARED_MEMORY_PER_BLOCK => held.shared_reserved as i32,
         A::CLUSTER_LAUNCH => i32::from(major >= 9),

@@ -1,11 +1,14 @@
 //! Functions: attributes, parameters, occupancy.
 
 use cuda_abi::host::{Ptr, get, put_i32, put_u64, put_u64_if};
-use cuda_abi::{CUfunction_attribute, CUlaunchConfig, Outcome, Status};
+use cuda_abi::{
+    CUclusterSchedulingPolicy, CUfunction_attribute, CUlaunchConfig, CUsharedMemoryMode, Outcome,
+    Status,
+};
 use runtime::device::MULTIPROCESSORS;
 
 use crate::state::Driver;
-use crate::state::function::Function;
+use crate::state::function::{Attributes, Function};
 
 fn find(d: &Driver, function: u64) -> Outcome<&Function> {
     d.functions.get(&function).ok_or(Status::INVALID_HANDLE)
@@ -22,15 +25,16 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, function: u64)
         A::LOCAL_SIZE_BYTES => f.code.function(f.kernel).map_or(0, |f| f.frame_size() as i32),
         A::NUM_REGS => f.registers(),
         A::PTX_VERSION | A::BINARY_VERSION => major * 10 + minor,
-        A::MAX_DYNAMIC_SHARED_SIZE_BYTES => f.max_dynamic,
-        A::PREFERRED_SHARED_MEMORY_CARVEOUT => f.carveout,
+        A::MAX_DYNAMIC_SHARED_SIZE_BYTES => f.attributes.max_dynamic,
+        A::PREFERRED_SHARED_MEMORY_CARVEOUT => f.attributes.carveout,
         A::REQUIRED_CLUSTER_WIDTH => f.cluster()[0],
         A::REQUIRED_CLUSTER_HEIGHT => f.cluster()[1],
         A::REQUIRED_CLUSTER_DEPTH => f.cluster()[2],
-        A::CLUSTER_SIZE_MUST_BE_SET => i32::from(f.cluster() != [0; 3]),
-        A::CACHE_MODE_CA
-        | A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-        | A::CLUSTER_SCHEDULING_POLICY_PREFERENCE => 0,
+        A::CLUSTER_SIZE_MUST_BE_SET => f.declared_cluster().is_some().into(),
+        A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED => f.attributes.non_portable,
+        A::CLUSTER_SCHEDULING_POLICY_PREFERENCE => f.attributes.policy,
+        A::SHARED_MEMORY_MODE => f.attributes.shared_mode as i32,
+        A::CACHE_MODE_CA | A::DEVICE_NODE_UPDATE_SUPPORTED => 0,
     };
     put_i32(out, value)
 }
@@ -52,17 +56,28 @@ pub(crate) fn set_attribute(d: &mut Driver, function: u64, attribute: i32, value
     let f = d.functions.get_mut(&function).ok_or(Status::INVALID_HANDLE)?;
     // Static and dynamic shared memory must fit together.
     let dynamic = most.saturating_sub(f.code.shared_bytes(f.kernel)) as i32;
-    match CUfunction_attribute::of(attribute)? {
-        A::MAX_DYNAMIC_SHARED_SIZE_BYTES if (0..=dynamic).contains(&value) => f.max_dynamic = value,
-        A::PREFERRED_SHARED_MEMORY_CARVEOUT if (-1..=100).contains(&value) => f.carveout = value,
+    let attribute = CUfunction_attribute::of(attribute)?;
+    let is_declared = f.declared_cluster().is_some();
+    let Attributes { max_dynamic, shared_mode, cluster, carveout, non_portable, policy } =
+        &mut f.attributes;
+    match attribute {
+        A::MAX_DYNAMIC_SHARED_SIZE_BYTES if (0..=dynamic).contains(&value) => *max_dynamic = value,
+        A::PREFERRED_SHARED_MEMORY_CARVEOUT if (-1..=100).contains(&value) => *carveout = value,
+        A::SHARED_MEMORY_MODE => *shared_mode = CUsharedMemoryMode::of(value)?,
         // Any size that a device may have is taken.
-        A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED if matches!(value, 0 | 1) => {}
-        A::CLUSTER_SIZE_MUST_BE_SET
-        | A::REQUIRED_CLUSTER_WIDTH
-        | A::REQUIRED_CLUSTER_HEIGHT
-        | A::REQUIRED_CLUSTER_DEPTH
-        | A::CLUSTER_SCHEDULING_POLICY_PREFERENCE
-            if value == 0 => {}
+        A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED if matches!(value, 0 | 1) => *non_portable = value,
+        A::CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+            *policy = CUclusterSchedulingPolicy::of(value)? as i32;
+        }
+        A::REQUIRED_CLUSTER_WIDTH | A::REQUIRED_CLUSTER_HEIGHT | A::REQUIRED_CLUSTER_DEPTH
+            if value >= 0 =>
+        {
+            if is_declared {
+                return Err(Status::NOT_PERMITTED);
+            }
+            cluster[attribute as usize - A::REQUIRED_CLUSTER_WIDTH as usize] = value;
+        }
+        A::CLUSTER_SIZE_MUST_BE_SET if value == 0 => {}
         _ => return Err(Status::INVALID_VALUE),
     }
     Ok(())
@@ -198,7 +213,7 @@ pub(crate) fn clusters(d: &mut Driver, out: Ptr, function: u64, config: Ptr) -> 
     }
     let c = get::<CUlaunchConfig>(config)?;
     let declared = f.cluster().map(|size| size.max(1) as u32);
-    let cluster = super::launch::configuration(&c)?.1.unwrap_or(declared);
+    let cluster = super::launch::configuration(&c)?.cluster.unwrap_or(declared);
     let product = |sizes: [u32; 3]| sizes.into_iter().fold(1, u32::saturating_mul);
     let threads = product([c.blockDimX, c.blockDimY, c.blockDimZ]);
     let threads = i32::try_from(threads).map_err(|_| Status::INVALID_VALUE)?;

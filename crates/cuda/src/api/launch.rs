@@ -1,7 +1,9 @@
 //! Kernel launches: sizes, and parameters in all forms.
 
 use cuda_abi::host::{Ptr, get, get_bytes, get_list};
-use cuda_abi::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, Outcome, Status};
+use cuda_abi::{
+    CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUsharedMemoryMode, Outcome, Status,
+};
 use runtime::{MAX_CLUSTER, Shape};
 
 use super::capture::submit;
@@ -73,13 +75,13 @@ pub(crate) fn kernel(
     (pointers, extra): (Ptr, Ptr),
 ) -> Outcome {
     let shape = Shape { grid, block, shared: shared.into(), cooperative: false, cluster: None };
-    shaped(d, function, shape, stream, (pointers, extra))
+    shaped(d, function, (shape, CUsharedMemoryMode::DEFAULT), stream, (pointers, extra))
 }
 
 fn shaped(
     d: &mut Driver,
     function: u64,
-    shape: Shape,
+    (shape, shared_mode): (Shape, CUsharedMemoryMode),
     stream: u64,
     (pointers, extra): (Ptr, Ptr),
 ) -> Outcome {
@@ -95,12 +97,20 @@ fn shaped(
             return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
     }
-    submit(d, stream, Action::Launch(Launch { function, shape, params }))
+    submit(d, stream, Action::Launch(Launch { function, shape, params, shared_mode }))
 }
 
-/// Whether a launch is cooperative, and the blocks of a cluster, by the attributes of its
-/// configuration.
-pub(super) fn configuration(c: &CUlaunchConfig) -> Outcome<(bool, Option<[u32; 3]>)> {
+/// What the attributes of a launch say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaunchAttributes {
+    pub(super) cooperative: bool,
+    /// The blocks of a cluster.
+    pub(super) cluster: Option<[u32; 3]>,
+    pub(super) shared_mode: CUsharedMemoryMode,
+}
+
+/// Reads the attributes of a configuration.
+pub(super) fn configuration(c: &CUlaunchConfig) -> Outcome<LaunchAttributes> {
     let count = c.numAttrs as usize;
     if count > MAX_ATTRIBUTES {
         return Err(Status::INVALID_VALUE);
@@ -109,8 +119,9 @@ pub(super) fn configuration(c: &CUlaunchConfig) -> Outcome<(bool, Option<[u32; 3
 }
 
 /// The same for a list of attributes.
-pub(super) fn attributes(list: &[CUlaunchAttribute]) -> Outcome<(bool, Option<[u32; 3]>)> {
+pub(super) fn attributes(list: &[CUlaunchAttribute]) -> Outcome<LaunchAttributes> {
     let (mut cooperative, mut cluster) = (false, None);
+    let mut shared_mode = CUsharedMemoryMode::DEFAULT;
     for attribute in list {
         match CUlaunchAttributeID::of(attribute.id) {
             Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
@@ -122,10 +133,13 @@ pub(super) fn attributes(list: &[CUlaunchAttribute]) -> Outcome<(bool, Option<[u
                 cluster = Some([x, y, z]);
             }
             Ok(CUlaunchAttributeID::COOPERATIVE) => cooperative |= attribute.value[0] != 0,
+            Ok(CUlaunchAttributeID::SHARED_MEMORY_MODE) => {
+                shared_mode = CUsharedMemoryMode::of(attribute.value[0].cast_signed())?;
+            }
             Err(_) => {}
         }
     }
-    Ok((cooperative, cluster))
+    Ok(LaunchAttributes { cooperative, cluster, shared_mode })
 }
 
 /// Launches a kernel with attributes.
@@ -137,7 +151,7 @@ pub(crate) fn configured(
     extra: Ptr,
 ) -> Outcome {
     let c = get::<CUlaunchConfig>(config)?;
-    let (cooperative, cluster) = configuration(&c)?;
+    let LaunchAttributes { cooperative, cluster, shared_mode } = configuration(&c)?;
     let shape = Shape {
         grid: [c.gridDimX, c.gridDimY, c.gridDimZ],
         block: [c.blockDimX, c.blockDimY, c.blockDimZ],
@@ -145,7 +159,7 @@ pub(crate) fn configured(
         cooperative,
         cluster,
     };
-    shaped(d, function, shape, c.hStream, (pointers, extra))
+    shaped(d, function, (shape, shared_mode), c.hStream, (pointers, extra))
 }
 
 /// Launches a kernel cooperatively: all blocks are resident at once, so the device must hold them.
@@ -159,7 +173,7 @@ pub(crate) fn cooperative(
     pointers: Ptr,
 ) -> Outcome {
     let shape = Shape { grid, block, shared: shared.into(), cooperative: true, cluster: None };
-    shaped(d, function, shape, stream, (pointers, 0))
+    shaped(d, function, (shape, CUsharedMemoryMode::DEFAULT), stream, (pointers, 0))
 }
 
 // Launches in the API before version 4.
@@ -229,7 +243,8 @@ pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream:
     }
     params.truncate(len);
     let shape = Shape { grid, block, shared, cooperative: false, cluster: None };
-    submit(d, stream, Action::Launch(Launch { function, shape, params }))
+    let shared_mode = CUsharedMemoryMode::DEFAULT;
+    submit(d, stream, Action::Launch(Launch { function, shape, params, shared_mode }))
 }
 
 pub(crate) fn legacy_one(d: &mut Driver, function: u64) -> Outcome {

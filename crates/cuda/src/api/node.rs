@@ -10,7 +10,7 @@ use cuda_abi::{
     CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
     CUgraphChildGraphNodeOwnership, CUgraphNodeParams, CUgraphNodeType, CUlaunchAttribute,
     CUlaunchAttributeID, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolProps,
-    CUmemorytype, Outcome, Status,
+    CUmemorytype, CUsharedMemoryMode, Outcome, Status,
 };
 use runtime::Shape;
 
@@ -207,10 +207,13 @@ pub(crate) fn set_attribute(d: &mut Driver, node: u64, attribute: i32, value: Pt
     let attributes = [CUlaunchAttribute { id: attribute, pad: [0; 4], value }];
     match CUlaunchAttributeID::of(attribute) {
         Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
-            launch.shape.cluster = launch_attributes(&attributes)?.1;
+            launch.shape.cluster = launch_attributes(&attributes)?.cluster;
         }
         Ok(CUlaunchAttributeID::COOPERATIVE) => {
-            launch.shape.cooperative = launch_attributes(&attributes)?.0;
+            launch.shape.cooperative = launch_attributes(&attributes)?.cooperative;
+        }
+        Ok(CUlaunchAttributeID::SHARED_MEMORY_MODE) => {
+            launch.shared_mode = launch_attributes(&attributes)?.shared_mode;
         }
         Err(_) => {}
     }
@@ -219,22 +222,24 @@ pub(crate) fn set_attribute(d: &mut Driver, node: u64, attribute: i32, value: Pt
 
 /// Writes an attribute of a launch; those without an effect here are zero.
 pub(crate) fn attribute(d: &mut Driver, node: u64, attribute: i32, out: Ptr) -> Outcome {
-    let shape = launch_mut(d, node)?.shape;
+    let Launch { shape, shared_mode, .. } = *launch_mut(d, node)?;
     let mut value = [0_u32; VALUE / 4];
     match CUlaunchAttributeID::of(attribute) {
         Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
             value[..3].copy_from_slice(&shape.cluster.unwrap_or_default());
         }
         Ok(CUlaunchAttributeID::COOPERATIVE) => value[0] = shape.cooperative.into(),
+        Ok(CUlaunchAttributeID::SHARED_MEMORY_MODE) => value[0] = shared_mode as u32,
         Err(_) => {}
     }
     put(out, &value)
 }
 
 pub(crate) fn copy_attributes(d: &mut Driver, to: u64, from: u64) -> Outcome {
-    let from = launch_mut(d, from)?.shape;
-    let shape = &mut launch_mut(d, to)?.shape;
-    (shape.cooperative, shape.cluster) = (from.cooperative, from.cluster);
+    let Launch { shape: from, shared_mode, .. } = *launch_mut(d, from)?;
+    let launch = launch_mut(d, to)?;
+    (launch.shape.cooperative, launch.shape.cluster) = (from.cooperative, from.cluster);
+    launch.shared_mode = shared_mode;
     Ok(())
 }
 
@@ -259,7 +264,8 @@ fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
         cooperative: false,
         cluster: None,
     };
-    Ok(Action::Launch(Launch { function, shape, params }))
+    let shared_mode = CUsharedMemoryMode::DEFAULT;
+    Ok(Action::Launch(Launch { function, shape, params, shared_mode }))
 }
 
 /// Reads the parameters of a fill.

@@ -21,9 +21,10 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
         return Err(failed);
     }
     let f = d.functions.get(&launch.function).ok_or(Status::INVALID_HANDLE)?;
-    if launch.shape.shared > f.max_dynamic.max(0) as u64 {
+    if launch.shape.shared > f.most_dynamic(d.settings.device(), launch.shared_mode) {
         return Err(Status::INVALID_VALUE);
     }
+    let shape = Shape { cluster: f.cluster_of(launch.shape.cluster)?, ..launch.shape };
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
     d.allocate_for(context)?;
@@ -31,9 +32,9 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     let keeps = others_can_change_memory(d, context);
     let begun = profile::now();
     let end = on_device(d, context, |device| {
-        device.launch_until_wait((id, kernel), launch.shape, &launch.params, keeps)
+        device.launch_until_wait((id, kernel), shape, &launch.params, keeps)
     })?;
-    let launch = Ran { function: launch.function, name, shape: launch.shape, shown, begun };
+    let launch = Ran { function: launch.function, name, shape, shown, begun };
     conclude(d, context, launch, end)
 }
 

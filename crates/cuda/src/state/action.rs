@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cuda_abi::host::Ptr;
-use cuda_abi::{CUgraphConditionalNodeType, CUgraphNodeType, Outcome, Status};
+use cuda_abi::{CUgraphConditionalNodeType, CUgraphNodeType, CUsharedMemoryMode, Outcome, Status};
 use runtime::Shape;
 
 /// A kernel launch as the client asks for it.
@@ -12,6 +12,7 @@ pub(crate) struct Launch {
     pub(crate) function: u64,
     pub(crate) shape: Shape,
     pub(crate) params: Vec<u8>,
+    pub(crate) shared_mode: CUsharedMemoryMode,
 }
 
 /// One side of a copy.

@@ -3,8 +3,9 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
+use cuda_abi::{CUsharedMemoryMode, Outcome, Status};
 use runtime::device::{Device, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED};
-use runtime::{KernelId, Module, ModuleId, Shape};
+use runtime::{KernelId, MAX_CLUSTER, Module, ModuleId, Shape};
 
 /// A kernel for which the client has a handle.
 #[derive(Debug)]
@@ -13,13 +14,25 @@ pub(crate) struct Function {
     pub(crate) code: Arc<Module>,
     pub(crate) id: ModuleId,
     pub(crate) kernel: KernelId,
-    /// The maximum dynamic shared memory of a launch in bytes.
-    pub(crate) max_dynamic: i32,
-    pub(crate) carveout: i32,
+    pub(crate) attributes: Attributes,
     /// The kernel's name, for clients that ask for a pointer to it.
     pub(crate) name: CString,
     /// The launch settings of the API before version 4.
     pub(crate) legacy: Legacy,
+}
+
+/// What clients can set of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes {
+    /// The maximum dynamic shared memory of a launch in bytes.
+    pub(crate) max_dynamic: i32,
+    pub(crate) shared_mode: CUsharedMemoryMode,
+    /// The blocks of a cluster in x, y and z: all zero, or all positive when a launch begins.
+    pub(crate) cluster: [i32; 3],
+    // Without an effect.
+    pub(crate) carveout: i32,
+    pub(crate) non_portable: i32,
+    pub(crate) policy: i32,
 }
 
 /// Launch settings, as calls of the API before version 4 make them.
@@ -36,8 +49,15 @@ impl Function {
         let name = code.function(kernel).map_or("", |f| f.name.as_str());
         let name = CString::new(name).unwrap_or_default();
         let legacy = Legacy { block: [1; 3], shared: 0, params: Vec::new() };
-        let max_dynamic = (STATIC_SHARED - fixed) as i32;
-        Self { module, code, id, kernel, max_dynamic, carveout: -1, name, legacy }
+        let attributes = Attributes {
+            max_dynamic: (STATIC_SHARED - fixed) as i32,
+            shared_mode: CUsharedMemoryMode::DEFAULT,
+            cluster: [0; 3],
+            carveout: -1,
+            non_portable: 0,
+            policy: 0,
+        };
+        Self { module, code, id, kernel, attributes, name, legacy }
     }
 
     /// Returns the maximum number of threads of a block.
@@ -53,9 +73,47 @@ impl Function {
         threads > 0 && threads <= self.max_threads() as u32
     }
 
-    /// Returns the blocks of a cluster that the kernel declares; zeros if it declares none.
+    /// Returns the blocks of a cluster that the kernel declares.
+    pub(crate) fn declared_cluster(&self) -> Option<[i32; 3]> {
+        self.code.cluster(self.kernel).map(|dims| dims.map(|d| d as i32))
+    }
+
+    /// Returns the blocks of a cluster that the kernel declares, or that clients have set; zeros if
+    /// neither has been done.
     pub(crate) fn cluster(&self) -> [i32; 3] {
-        self.code.cluster(self.kernel).map_or([0; 3], |dims| dims.map(|d| d as i32))
+        self.declared_cluster().unwrap_or(self.attributes.cluster)
+    }
+
+    /// Returns the blocks of a launch's cluster, of those that the launch asks for.
+    pub(crate) fn cluster_of(&self, asked: Option<[u32; 3]>) -> Outcome<Option<[u32; 3]>> {
+        let set = self.attributes.cluster.map(i32::cast_unsigned);
+        if set == [0; 3] {
+            return Ok(asked);
+        }
+        let blocks = set.into_iter().fold(1, u32::saturating_mul);
+        if blocks == 0 || blocks > MAX_CLUSTER || asked.is_some_and(|asked| asked != set) {
+            return Err(Status::INVALID_CLUSTER_SIZE);
+        }
+        Ok(Some(set))
+    }
+
+    /// Returns the most dynamic shared memory in bytes that a launch may ask for. What it says
+    /// itself comes before what was set of the kernel.
+    pub(crate) fn most_dynamic(&self, device: &Device, of_launch: CUsharedMemoryMode) -> u64 {
+        use CUsharedMemoryMode as Mode;
+        let mode = match of_launch {
+            Mode::DEFAULT => self.attributes.shared_mode,
+            mode => mode,
+        };
+        let together = match mode {
+            Mode::DEFAULT => return self.attributes.max_dynamic.max(0) as u64,
+            Mode::REQUIRE_PORTABLE => STATIC_SHARED,
+            // The device has no more than what it takes to opt in.
+            Mode::ALLOW_NON_PORTABLE
+            | Mode::ALLOW_OVERSIZED_SHARED_MEMORY
+            | Mode::PREFER_OVERSIZED_SHARED_MEMORY => device.shared_opt_in,
+        };
+        together.saturating_sub(self.code.shared_bytes(self.kernel))
     }
 
     /// Returns the size of the module's constant variables in bytes.

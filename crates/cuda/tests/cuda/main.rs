@@ -1,5 +1,6 @@
 //! The tests of the crate, as one program.
 
+mod attributes;
 mod calls;
 mod capture;
 mod common;
