@@ -1,10 +1,9 @@
 //! Loads, stores and atomics of one owner of the map, and the errors of refused ones.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::hints::Hints;
-use super::region::{Storage, get_le, put_le, update_le, with_host};
+use super::region::Storage;
 use super::{
     AccessError, AccessKind, AccessResult, Addr, MemoryMap, NULL_GUARD, Nearest, Permission,
     Region, Space,
@@ -56,11 +55,6 @@ impl MemoryMap {
                 tracked.mark(offset);
                 tracked.block.put(offset, width, value);
             }
-            Storage::Host(cells) => {
-                with_host(cells, |bytes| {
-                    put_le(bytes, offset, width.bytes() as usize, value.into());
-                });
-            }
             Storage::Freed(_) => {}
         }
         Ok(())
@@ -86,7 +80,6 @@ impl MemoryMap {
                 tracked.block.put(offset, width, f(old));
                 old
             }
-            Storage::Host(cells) => with_host(cells, |bytes| update_le(bytes, offset, width, f)),
             Storage::Freed(_) => 0,
         })
     }
@@ -194,10 +187,6 @@ impl MemoryMap {
                 tracked.mark_range(offset, len);
                 tracked.block.put_fill(offset, len, byte);
             }
-            // The check has shown that the range fits in host memory.
-            Storage::Host(cells) => {
-                with_host(cells, |b| b[offset as usize..][..len as usize].fill(byte));
-            }
             Storage::Freed(_) => {}
         }
         Ok(())
@@ -268,9 +257,6 @@ impl MemoryMap {
     pub(super) fn get(&self, index: usize, offset: u64, width: Width) -> u64 {
         match &self.regions[index].storage {
             Storage::Owned(tracked) => tracked.block.get(offset, width),
-            Storage::Host(cells) => {
-                with_host(cells, |b| get_le(b, offset, width.bytes() as usize) as u64)
-            }
             Storage::Freed(_) => 0,
         }
     }
@@ -278,7 +264,6 @@ impl MemoryMap {
     pub(super) fn get_u128(&self, index: usize, offset: u64) -> u128 {
         match &self.regions[index].storage {
             Storage::Owned(tracked) => tracked.block.get_u128(offset),
-            Storage::Host(cells) => with_host(cells, |bytes| get_le(bytes, offset, 16)),
             Storage::Freed(_) => 0,
         }
     }
@@ -289,7 +274,6 @@ impl MemoryMap {
                 tracked.mark(offset);
                 tracked.block.put_u128(offset, value);
             }
-            Storage::Host(cells) => with_host(cells, |bytes| put_le(bytes, offset, 16, value)),
             Storage::Freed(_) => {}
         }
     }
@@ -297,11 +281,6 @@ impl MemoryMap {
     pub(super) fn get_bytes(&self, (index, offset): Target, out: &mut [u8]) {
         match &self.regions[index].storage {
             Storage::Owned(tracked) => tracked.block.get_bytes(offset, out),
-            Storage::Host(cells) => {
-                with_host(cells, |bytes| {
-                    out.copy_from_slice(&bytes[offset as usize..][..out.len()]);
-                });
-            }
             Storage::Freed(_) => {}
         }
     }
@@ -311,10 +290,6 @@ impl MemoryMap {
             Storage::Owned(tracked) => {
                 tracked.mark_range(offset, bytes.len() as u64);
                 tracked.block.put_bytes(offset, bytes);
-            }
-            Storage::Host(cells) => {
-                let cells = cells.get_mut().unwrap_or_else(PoisonError::into_inner);
-                cells.range.bytes_mut()[offset as usize..][..bytes.len()].copy_from_slice(bytes);
             }
             Storage::Freed(_) => {}
         }

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::words::{self, Cells, Exclusive, Shared};
 use super::zeroed::{Retired, Words};
-use super::{OutOfHostMemory, Violation};
+use super::{HostRange, OutOfHostMemory, Violation};
 
 /// The size of a scalar access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,6 +90,17 @@ impl Block {
     pub(super) fn zeroed_from(retired: &mut Retired, len: u64) -> Result<Self, OutOfHostMemory> {
         let words = usize::try_from(len.div_ceil(8)).map_err(|_| OutOfHostMemory { bytes: len })?;
         Ok(Self { words: retired.words(words)?, len })
+    }
+
+    /// Returns the block of a host range, whose start and length are multiples of 8.
+    pub(super) fn of_host(range: HostRange) -> Self {
+        let len = range.len() as u64;
+        Self { words: Words::of_host(range), len }
+    }
+
+    /// Returns whether its bytes are those of a host range.
+    pub(super) fn is_host(&self) -> bool {
+        self.words.is_host()
     }
 
     /// Ends the use of a block most of which was written.

@@ -175,8 +175,8 @@ impl Place {
 }
 
 impl MemoryMap {
-    /// Returns the map's regions as bytes. `None` if the host is not little-endian, a region is
-    /// host memory, or the host has no memory for the bookkeeping.
+    /// Returns the map's regions as bytes. `None` if the host is not little-endian, or
+    /// has no memory for the bookkeeping.
     #[must_use]
     pub fn direct(&mut self) -> Option<DirectMemory<'_>> {
         if cfg!(target_endian = "big") {
@@ -203,7 +203,6 @@ impl MemoryMap {
                     let (base, kept, of) = (region.base, kept.into(), PhantomData);
                     views.push(View { base, writable, bytes, len, dirty, saved, kept, of });
                 }
-                Storage::Host(_) => return None,
                 Storage::Freed(_) => {}
             }
         }

@@ -379,8 +379,16 @@ pub enum MapError {
         /// The allocation's name.
         name: Arc<str>,
     },
-    /// A snapshot holds a host range that is not registered any more.
-    #[error("cannot restore the snapshot: its host range \"{name}\" is not registered any more")]
+    /// A host range that cannot be the bytes of a region.
+    #[error("a host range cannot back \"{name}\": {len} bytes of whole words of 8 are needed, in little-endian order")]
+    HostRangeShape {
+        /// The region's name.
+        name: Arc<str>,
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// A snapshot holds a host range that no region shows any more.
+    #[error("cannot restore the snapshot: its host range \"{name}\" is not there any more")]
     HostRangeGone {
         /// The range's name.
         name: Arc<str>,

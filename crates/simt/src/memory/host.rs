@@ -1,30 +1,31 @@
-//! Host memory that a guest may access: the one place where guest accesses go through a raw
-//! pointer.
+//! Host memory whose bytes a region shows: memory that others own, and that guests access under the
+//! same checks as any region.
 #![allow(unsafe_code, reason = "memory that others own can only be reached through a pointer")]
 
 use std::ptr::NonNull;
 
-/// A range of host memory, registered with a guest address map.
-///
-/// [`MemoryMap::register_host`](super::MemoryMap::register_host) registers it. It is accessed under
-/// the same checks as any region; host threads that share the map take turns on it.
+use super::region::Storage;
+use super::snapshot::Tracked;
+use super::{Addr, MapError, MemoryMap};
+
+/// A range of host memory for [`MemoryMap::use_host`].
 #[derive(Debug)]
 pub struct HostRange {
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: by the contract of `new` nothing else accesses the range while this value lives, from
-// whatever thread, so it may move between threads as a `&mut [u8]` may.
+// SAFETY: by the contract of `new`, nothing else accesses the range while the map that has it is
+// used, from whatever thread, so that it may move between threads as a `&mut [u8]` may.
 unsafe impl Send for HostRange {}
 
 impl HostRange {
     /// The range of `len` bytes from `start` on.
     ///
     /// # Safety
-    /// Until the value is dropped, the range must be valid for reads and writes and initialised,
-    /// must not be longer than `isize::MAX` bytes, and must be accessed through this value only: as
-    /// if it were a `&mut [u8]`.
+    /// Until the value is dropped, the range must be valid for reads and writes and initialised, and
+    /// must not be longer than `isize::MAX` bytes. While a function of the map that has it runs, or
+    /// what borrows that map lives, nothing else may access it.
     #[must_use]
     pub const unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len }
@@ -42,42 +43,123 @@ impl HostRange {
         self.len == 0
     }
 
-    /// The address of the first byte in the host: it identifies the range, and is never used to
-    /// access it.
-    pub(super) fn identity(&self) -> usize {
-        self.start.addr().get()
+    /// The first byte.
+    pub(super) const fn start(&self) -> NonNull<u8> {
+        self.start
     }
 
-    /// The bytes.
-    #[must_use]
-    pub const fn bytes(&self) -> &[u8] {
-        // SAFETY: `new` promises valid, initialised memory that only this value accesses; the
-        // borrow of `self` keeps `bytes_mut` away.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    /// Returns whether it consists of whole words, whose bytes lie as those of guests do.
+    fn has_words(&self) -> bool {
+        cfg!(target_endian = "little") && (self.start.addr().get() | self.len) % 8 == 0
+    }
+}
+
+impl MemoryMap {
+    /// Makes the region that starts at `addr` show a range of host memory of its length, and drops
+    /// the bytes that it had. Its bytes still count against the map's limit.
+    ///
+    /// Between calls of the map's functions the host may write them:
+    /// [`host_wrote`](Self::host_wrote) must be called before a snapshot or an engine relies on
+    /// which pages have been written.
+    ///
+    /// # Errors
+    /// If no live region starts there, or the range has another length, is not made of words, or
+    /// the host is not little-endian.
+    pub fn use_host(&mut self, addr: Addr, range: HostRange) -> Result<(), MapError> {
+        let index = self.start_at(addr)?;
+        let region = &mut self.regions[index];
+        if range.len() as u64 != region.len || !range.has_words() {
+            return Err(MapError::HostRangeShape { name: region.name.clone(), len: region.len });
+        }
+        let storage = Tracked::of_host(range)
+            .map_err(|error| MapError::Host { name: region.name.clone(), error })?;
+        self.replace(index, storage);
+        Ok(())
     }
 
-    /// The bytes, to change.
-    pub const fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `bytes`, and the exclusive borrow of `self` keeps every other borrow away.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    /// Gives the region that starts at `addr` a copy of the bytes of its host range, and drops that.
+    /// Regions without one stay as they are.
+    ///
+    /// # Errors
+    /// If no live region starts there, or the host has no memory for the copy.
+    pub fn use_own(&mut self, addr: Addr) -> Result<(), MapError> {
+        let index = self.start_at(addr)?;
+        let region = &self.regions[index];
+        if let Storage::Owned(tracked) = &region.storage
+            && tracked.is_host()
+        {
+            let copy = tracked
+                .try_clone()
+                .map_err(|error| MapError::Host { name: region.name.clone(), error })?;
+            self.replace(index, copy);
+        }
+        Ok(())
+    }
+
+    /// Treats all pages of the region that starts at `addr` as written, for the host may have
+    /// written them.
+    ///
+    /// # Errors
+    /// If no live region starts there.
+    pub fn host_wrote(&mut self, addr: Addr) -> Result<(), MapError> {
+        let index = self.start_at(addr)?;
+        let Storage::Owned(tracked) = &self.regions[index].storage else { return Ok(()) };
+        tracked.mark_range(0, tracked.block.len());
+        Ok(())
+    }
+
+    fn replace(&mut self, index: usize, storage: Tracked) {
+        self.regions[index].storage = Storage::Owned(storage);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{Permission, Width};
 
     #[test]
     fn reads_and_writes_reach_the_host() {
-        let mut owner = vec![1u8, 2, 3, 4, 5];
-        let start = NonNull::new(owner.as_mut_ptr()).unwrap();
+        let mut owner = [1_u64, 2, 3];
+        let start = NonNull::from(&mut owner).cast();
         {
-            // SAFETY: `owner` outlives the range and is not used before the range is dropped.
-            let mut range = unsafe { HostRange::new(start, owner.len()) };
-            assert_eq!((range.len(), range.is_empty()), (5, false));
-            assert_eq!(range.bytes(), [1, 2, 3, 4, 5]);
-            range.bytes_mut()[4] = 9;
+            let mut map = MemoryMap::new();
+            let at = Addr(0x10_0000);
+            map.map_at("host", at, 24, Permission::ReadWrite).unwrap();
+            // SAFETY: `owner` outlives the map and is not used before the map is dropped.
+            let range = || unsafe { HostRange::new(start, 24) };
+            map.use_host(at, range()).unwrap();
+            assert_eq!(map.load(at, Width::B8), Ok(1));
+            map.store(Addr(at.0 + 20), Width::B1, 9).unwrap();
+            // A copy of its own is not the host's.
+            map.use_own(at).unwrap();
+            assert_eq!(map.load(Addr(at.0 + 16), Width::B8), Ok(9 << 32 | 3));
+            map.store(at, Width::B8, 5).unwrap();
+            assert_eq!(map.load(at, Width::B8), Ok(5));
+            map.use_host(at, range()).unwrap();
+            assert_eq!(map.load(at, Width::B8), Ok(1));
         }
-        assert_eq!(owner, [1, 2, 3, 4, 9]);
+        assert_eq!(owner, [1, 2, 9 << 32 | 3]);
+    }
+
+    #[test]
+    fn other_ranges_are_refused() {
+        let mut owner = [1_u64, 2, 3];
+        let start = NonNull::from(&mut owner).cast::<u8>();
+        let mut map = MemoryMap::new();
+        let at = Addr(0x10_0000);
+        map.map_at("words", at, 16, Permission::ReadWrite).unwrap();
+        map.map_at("bytes", Addr(0x20_0000), 15, Permission::ReadWrite).unwrap();
+        // SAFETY: the range is inside `owner`, for both.
+        let odd = unsafe { start.add(4) };
+        for (at, start, len) in [(at, start, 24), (at, odd, 16), (Addr(0x20_0000), start, 15)] {
+            // SAFETY: `owner` outlives the map, and nothing else uses it.
+            let range = unsafe { HostRange::new(start, len) };
+            let refused = map.use_host(at, range);
+            assert!(matches!(refused, Err(MapError::HostRangeShape { .. })), "{refused:?}");
+        }
+        // SAFETY: as above.
+        let range = unsafe { HostRange::new(start, 16) };
+        assert!(matches!(map.use_host(Addr(8), range), Err(MapError::NotAllocated { .. })));
     }
 }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use super::hints::Hints;
 use super::journal::Stock;
-use super::region::{HostCells, Storage};
+use super::region::Storage;
 use super::snapshot::Tracked;
 use super::zeroed::Retired;
 use super::{
-    Accessing, Addr, CONST_HEAP, GLOBAL_HEAP, HostRange, MAX_DEVICES, MapError, OutOfHostMemory,
-    Permission, Region, RegionId, Sharing, Space,
+    Accessing, Addr, CONST_HEAP, GLOBAL_HEAP, MAX_DEVICES, MapError, OutOfHostMemory, Permission,
+    Region, RegionId, Sharing, Space,
 };
 
 /// Every allocation starts at a multiple of this many bytes, as CUDA's do.
@@ -183,8 +183,7 @@ impl MemoryMap {
         Self::with_limit(DEFAULT_LIMIT)
     }
 
-    /// An empty map that holds at most `limit` bytes of its own for each device. Host ranges do not
-    /// count.
+    /// An empty map that holds at most `limit` bytes for each device.
     #[must_use]
     pub fn with_limit(limit: u64) -> Self {
         let counters = Counters {
@@ -302,23 +301,6 @@ impl MemoryMap {
         self.forget(|r| !meets(&(r.base..r.base + r.len.max(1))));
         self.insert(base.0, len, name, permission, storage);
         Ok(())
-    }
-
-    /// Makes a range of host memory reachable for guests, at an address of the global heap. It
-    /// stays so until the region is freed or the map is dropped.
-    ///
-    /// # Errors
-    /// If the address space does not allow it.
-    pub fn register_host(
-        &mut self,
-        name: &str,
-        range: HostRange,
-        permission: Permission,
-    ) -> Result<Addr, MapError> {
-        let (name, len) = (Arc::from(name), range.len() as u64);
-        let base = self.place(Heap::Global, len, ALLOCATION_ALIGN, &name)?;
-        let storage = Storage::Host(Box::new(Mutex::new(HostCells::new(range))));
-        Ok(self.insert(base, len, name, permission, storage))
     }
 
     /// Frees the allocation that starts at `addr`. Its addresses are not used again soon, so that a
@@ -534,7 +516,7 @@ impl MemoryMap {
     }
 
     /// Returns a deep copy; reports a lack of memory. A host range becomes a copy of its bytes,
-    /// owned by the new map, even where that exceeds the limit.
+    /// owned by the new map.
     ///
     /// # Errors
     /// Returns [`OutOfHostMemory`] if the host does not have that much memory.

@@ -1,10 +1,10 @@
 //! Regions: the mapped ranges of the address map, and where their bytes are.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::snapshot::{PAGE_BYTES, PAGE_WORDS, Pages, Tracked};
-use super::{Addr, HostRange, OutOfHostMemory, Sharing, Space, Width};
+use super::snapshot::Tracked;
+use super::{Addr, OutOfHostMemory, Sharing, Space};
 
 /// Identifies an allocation within its map, in order of allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ pub enum Permission {
 pub enum Backing {
     /// The map's own.
     Owned,
-    /// A registered range of host memory.
+    /// A range of host memory ([`MemoryMap::use_host`](super::MemoryMap::use_host)).
     Host,
     /// None: the region has been freed, and its addresses are in quarantine.
     Freed,
@@ -56,9 +56,8 @@ pub struct Region {
 
 /// The storage of the bytes.
 pub(super) enum Storage {
+    /// Those of the map, or of a host range.
     Owned(Tracked),
-    /// Host threads that share the map take turns; see [`HostRange`].
-    Host(Box<Mutex<HostCells>>),
     /// When it was freed, counted in frees.
     Freed(u64),
 }
@@ -114,10 +113,10 @@ impl Region {
 
     /// Returns the owner of its bytes.
     #[must_use]
-    pub const fn backing(&self) -> Backing {
-        match self.storage {
+    pub fn backing(&self) -> Backing {
+        match &self.storage {
+            Storage::Owned(tracked) if tracked.is_host() => Backing::Host,
             Storage::Owned(_) => Backing::Owned,
-            Storage::Host(_) => Backing::Host,
             Storage::Freed(_) => Backing::Freed,
         }
     }
@@ -139,12 +138,6 @@ impl Region {
     pub(super) fn try_clone(&self) -> Result<Self, OutOfHostMemory> {
         let storage = match &self.storage {
             Storage::Owned(tracked) => Storage::Owned(tracked.try_clone()?),
-            Storage::Host(cells) => {
-                let mut copy = Tracked::zeroed(self.len)?;
-                with_host(cells, |bytes| copy.block.put_bytes(0, bytes));
-                copy.mark_range(0, self.len);
-                Storage::Owned(copy)
-            }
             Storage::Freed(when) => Storage::Freed(*when),
         };
         Ok(Self { storage, name: Arc::clone(&self.name), ..*self })
@@ -162,71 +155,4 @@ impl fmt::Debug for Region {
             .field("backing", &self.backing())
             .finish()
     }
-}
-
-/// A host range with the pages of its last snapshot.
-pub(super) struct HostCells {
-    pub(super) range: HostRange,
-    base: Arc<Pages>,
-}
-
-impl HostCells {
-    pub(super) fn new(range: HostRange) -> Self {
-        Self { range, base: Arc::default() }
-    }
-
-    /// The contents as pages. Its owner may have written them too, so all of them are compared with
-    /// the last snapshot.
-    pub(super) fn snapshot(&mut self) -> Arc<Pages> {
-        for (index, page) in self.range.bytes().chunks(PAGE_BYTES as usize).enumerate() {
-            Pages::update(
-                &mut self.base,
-                index,
-                page.chunks(8).map(|c| get_le(c, 0, c.len()) as u64),
-            );
-        }
-        Arc::clone(&self.base)
-    }
-
-    /// Writes the contents of a snapshot back.
-    pub(super) fn restore(&mut self, pages: &Arc<Pages>) {
-        for (index, page) in self.range.bytes_mut().chunks_mut(PAGE_BYTES as usize).enumerate() {
-            let words = pages.get(index).map_or(&[0; PAGE_WORDS], |p| p);
-            for (bytes, word) in page.chunks_mut(8).zip(words) {
-                bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
-            }
-        }
-        self.base = Arc::clone(pages);
-    }
-}
-
-/// Calls `f` on the host's bytes while no other host thread accesses them.
-pub(super) fn with_host<T>(cells: &Mutex<HostCells>, f: impl FnOnce(&mut [u8]) -> T) -> T {
-    // A panic of another thread leaves the bytes in a valid state.
-    f(cells.lock().unwrap_or_else(PoisonError::into_inner).range.bytes_mut())
-}
-
-/// The little-endian value of `size` bytes (at most 16).
-pub(super) fn get_le(bytes: &[u8], offset: u64, size: usize) -> u128 {
-    let mut value = [0; 16];
-    value[..size].copy_from_slice(&bytes[offset as usize..][..size]);
-    u128::from_le_bytes(value)
-}
-
-/// Writes the low `size` bytes (at most 16) of a value.
-pub(super) fn put_le(bytes: &mut [u8], offset: u64, size: usize, value: u128) {
-    bytes[offset as usize..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
-}
-
-/// Replaces the value of `width` bytes by `f` of it; the value before.
-pub(super) fn update_le(
-    bytes: &mut [u8],
-    offset: u64,
-    width: Width,
-    f: impl FnOnce(u64) -> u64,
-) -> u64 {
-    let size = width.bytes() as usize;
-    let old = get_le(bytes, offset, size) as u64;
-    put_le(bytes, offset, size, f(old).into());
-    old
 }

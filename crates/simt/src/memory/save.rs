@@ -1,7 +1,8 @@
 //! Snapshots of a whole map.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use super::map::{Counters, owned_bytes};
 use super::region::Storage;
@@ -32,7 +33,7 @@ struct Saved {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Contents {
     Owned(Arc<Pages>),
-    /// With the identity of the host range.
+    /// With the address of the host range, which is never used to access it.
     Host(Arc<Pages>, usize),
     Freed(u64),
 }
@@ -74,11 +75,11 @@ impl MemoryMap {
             len: r.len,
             permission: r.permission,
             contents: match &mut r.storage {
-                Storage::Owned(tracked) => Contents::Owned(tracked.snapshot()),
-                Storage::Host(cells) => {
-                    let cells = cells.get_mut().unwrap_or_else(PoisonError::into_inner);
-                    Contents::Host(cells.snapshot(), cells.range.identity())
+                Storage::Owned(tracked) if tracked.is_host() => {
+                    let identity = identity(tracked);
+                    Contents::Host(tracked.snapshot(), identity)
                 }
+                Storage::Owned(tracked) => Contents::Owned(tracked.snapshot()),
                 Storage::Freed(when) => Contents::Freed(*when),
             },
             device: r.device,
@@ -90,12 +91,13 @@ impl MemoryMap {
     /// Restores a snapshot's state: allocations made since are removed, freed ones come back. The
     /// limit stays as it is, even where the snapshot's regions exceed it.
     ///
-    /// A host range gets its bytes back, except that a snapshot cannot bring back a range that is
-    /// not registered any more. A range that a [clone](Self::try_clone) has made its own counts as
-    /// registered.
+    /// A host range gets its bytes back, except that a snapshot cannot bring back a range that no
+    /// region shows any more. Bytes that the map owned then are not restored to a host range that
+    /// has come since: they are the map's again. A range of which the map has got a copy
+    /// ([`use_own`](Self::use_own), [`try_clone`](Self::try_clone)) is restored to that.
     ///
     /// # Errors
-    /// Returns [`MapError`] if such a host range is not registered any more, or if the host has no
+    /// Returns [`MapError`] if such a host range is not there any more, or if the host has no
     /// memory for what was freed; then nothing is changed.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MapError> {
         // First all that can fail, then all that changes something.
@@ -112,12 +114,8 @@ impl MemoryMap {
                 Plan::Use(storage) => storage,
                 Plan::Keep(index) => std::mem::replace(&mut old[index].storage, Storage::Freed(0)),
             };
-            match (&mut storage, saved.contents.pages()) {
-                (Storage::Owned(tracked), Some(pages)) => tracked.restore(pages),
-                (Storage::Host(cells), Some(pages)) => {
-                    cells.get_mut().unwrap_or_else(PoisonError::into_inner).restore(pages);
-                }
-                _ => {}
+            if let (Storage::Owned(tracked), Some(pages)) = (&mut storage, saved.contents.pages()) {
+                tracked.restore(pages);
             }
             let &Saved { id, ref name, base, len, permission, device, sharing, .. } = saved;
             let (name, reach) = (Arc::clone(name), len);
@@ -136,10 +134,11 @@ impl MemoryMap {
         let candidate = index.filter(|&i| self.regions[i].len == saved.len);
         match (&saved.contents, candidate.map(|i| (i, &self.regions[i].storage))) {
             (Contents::Freed(when), _) => Ok(Plan::Use(Storage::Freed(*when))),
-            (_, Some((index, Storage::Owned(_)))) => Ok(Plan::Keep(index)),
-            (Contents::Host(_, identity), Some((index, Storage::Host(cells))))
-                if cells.lock().unwrap_or_else(PoisonError::into_inner).range.identity()
-                    == *identity =>
+            (_, Some((index, Storage::Owned(tracked)))) if !tracked.is_host() => {
+                Ok(Plan::Keep(index))
+            }
+            (Contents::Host(_, range), Some((index, Storage::Owned(tracked))))
+                if identity(tracked) == *range =>
             {
                 Ok(Plan::Keep(index))
             }
@@ -152,6 +151,11 @@ impl MemoryMap {
             },
         }
     }
+}
+
+/// The address of a block's storage in this process.
+fn identity(tracked: &Tracked) -> usize {
+    NonNull::from(tracked.block.words()).addr().get()
 }
 
 /// The storage of a region after a restore.

@@ -1,7 +1,7 @@
 //! The map as several host threads see it.
 //!
 //! Every access is a relaxed atomic of a whole 64-bit word, or happens under a lock (16-byte
-//! accesses, host ranges). So whatever the guest's threads race for, the host's behaviour is
+//! accesses). So whatever the guest's threads race for, the host's behaviour is
 //! defined; each aligned access of up to eight bytes is single-copy atomic, as GPUs have it, and
 //! 16-byte accesses are so among themselves. Order between accesses comes from
 //! [`SharedMemory::fence`].
@@ -10,7 +10,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::sync::{MutexGuard, PoisonError};
 
 use super::hints::Hints;
-use super::region::{Storage, get_le, put_le, update_le, with_host};
+use super::region::Storage;
 use super::{AccessKind, AccessResult, Addr, MemoryMap, Width};
 
 /// A view of a map that can be cloned for each host thread. While views exist nothing can be
@@ -67,11 +67,6 @@ impl SharedMemory<'_> {
                 tracked.mark_shared(offset);
                 tracked.block.put_shared(offset, width, value);
             }
-            Storage::Host(cells) => {
-                with_host(cells, |bytes| {
-                    put_le(bytes, offset, width.bytes() as usize, value.into());
-                });
-            }
             Storage::Freed(_) => {}
         }
         Ok(())
@@ -90,7 +85,6 @@ impl SharedMemory<'_> {
                 tracked.mark_shared(offset);
                 tracked.block.atomic_shared(offset, width, f)
             }
-            Storage::Host(cells) => with_host(cells, |bytes| update_le(bytes, offset, width, f)),
             Storage::Freed(_) => 0,
         })
     }
@@ -149,11 +143,6 @@ impl SharedMemory<'_> {
                 tracked.mark_range(offset, bytes.len() as u64);
                 tracked.block.put_bytes_shared(offset, bytes);
             }
-            Storage::Host(cells) => {
-                with_host(cells, |host| {
-                    host[offset as usize..][..bytes.len()].copy_from_slice(bytes);
-                });
-            }
             Storage::Freed(_) => {}
         }
         Ok(())
@@ -173,10 +162,6 @@ impl SharedMemory<'_> {
             Storage::Owned(tracked) => {
                 tracked.mark_range(offset, len);
                 tracked.block.put_fill_shared(offset, len, byte);
-            }
-            // The check has shown that the range fits in host memory.
-            Storage::Host(cells) => {
-                with_host(cells, |b| b[offset as usize..][..len as usize].fill(byte));
             }
             Storage::Freed(_) => {}
         }
@@ -210,11 +195,6 @@ impl SharedMemory<'_> {
                 tracked.block.put_shared(offset + 8, Width::B8, (new >> 64) as u64);
                 Ok(old)
             }
-            Storage::Host(cells) => Ok(with_host(cells, |bytes| {
-                let old = get_le(bytes, offset, 16);
-                put_le(bytes, offset, 16, f(old));
-                old
-            })),
             Storage::Freed(_) => Ok(0),
         }
     }

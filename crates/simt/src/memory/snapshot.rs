@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::zeroed::Retired;
-use super::{Block, OutOfHostMemory};
+use super::{Block, HostRange, OutOfHostMemory};
 
 /// Bytes of a page: the granularity at which snapshots share memory.
 pub const PAGE_BYTES: u64 = 4096;
@@ -18,7 +18,7 @@ pub(super) const PAGE_WORDS: usize = (PAGE_BYTES / 8) as usize;
 
 pub(super) type Page = [u64; PAGE_WORDS];
 
-/// The contents of one block or host range at one time. A page that is absent is all zero, and so
+/// The contents of one block at one time. A page that is absent is all zero, and so
 /// are those beyond the end.
 ///
 /// Always holds: no stored page is all zero, so that equal contents have pages at the same places.
@@ -93,7 +93,8 @@ fn identical(a: Option<&Arc<Page>>, b: Option<&Arc<Page>>) -> bool {
 
 /// A block that knows which of its pages were written since its last snapshot.
 ///
-/// Always holds: a page that is not marked equals that page of `base`.
+/// Always holds: a page that is not marked equals that page of `base`, but for blocks that show a
+/// host range, which others write.
 #[derive(Debug)]
 pub(super) struct Tracked {
     /// The live bytes. Whoever writes them marks their pages.
@@ -113,7 +114,19 @@ impl Tracked {
         Self::of(Block::zeroed_from(retired, len)?)
     }
 
-    /// A block of zeros.
+    /// A host range, whose start and length are multiples of 8, with all pages marked.
+    pub(super) fn of_host(range: HostRange) -> Result<Self, OutOfHostMemory> {
+        let tracked = Self::of(Block::of_host(range))?;
+        tracked.mark_range(0, tracked.block.len());
+        Ok(tracked)
+    }
+
+    /// Returns whether it shows a host range.
+    pub(super) fn is_host(&self) -> bool {
+        self.block.is_host()
+    }
+
+    /// A block without marks, of zeros or of others.
     fn of(block: Block) -> Result<Self, OutOfHostMemory> {
         let count = block.words().len().div_ceil(PAGE_WORDS);
         let mut dirty = Vec::new();
@@ -160,9 +173,10 @@ impl Tracked {
 
     /// The contents as pages, shared with the last snapshot where nothing was written since.
     pub(super) fn snapshot(&mut self) -> Arc<Pages> {
+        let is_host = self.is_host();
         let words = self.block.words();
         for (index, dirty) in self.dirty.iter_mut().enumerate() {
-            if std::mem::take(dirty.get_mut()) != 0 {
+            if std::mem::take(dirty.get_mut()) != 0 || is_host {
                 let words = words[index * PAGE_WORDS..].iter().take(PAGE_WORDS);
                 Pages::update(&mut self.base, index, words.map(|w| w.load(Relaxed)));
             }
@@ -173,10 +187,12 @@ impl Tracked {
     /// Makes the contents those of a snapshot of a block of the same length, touching only pages
     /// that may differ.
     pub(super) fn restore(&mut self, pages: &Arc<Pages>) {
+        let is_host = self.is_host();
         let words = self.block.words_mut();
         for (index, dirty) in self.dirty.iter_mut().enumerate() {
             let wanted = pages.get(index);
-            if std::mem::take(dirty.get_mut()) == 0 && identical(self.base.get(index), wanted) {
+            let is_marked = std::mem::take(dirty.get_mut()) != 0 || is_host;
+            if !is_marked && identical(self.base.get(index), wanted) {
                 continue;
             }
             let words = words[index * PAGE_WORDS..].iter_mut().take(PAGE_WORDS);
@@ -187,11 +203,12 @@ impl Tracked {
         self.base = Arc::clone(pages);
     }
 
-    /// A deep copy of the live bytes that shares its last snapshot's pages with the original.
+    /// A deep copy of the live bytes, of its own, that shares its last snapshot's pages with the
+    /// original.
     pub(super) fn try_clone(&self) -> Result<Self, OutOfHostMemory> {
         let mut copy = Self::zeroed(self.block.len())?;
         for (index, dirty) in self.dirty.iter().enumerate() {
-            let marked = dirty.load(Relaxed);
+            let marked = if self.is_host() { 1 } else { dirty.load(Relaxed) };
             if marked == 0 && self.base.get(index).is_none() {
                 continue;
             }

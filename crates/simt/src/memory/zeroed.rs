@@ -17,6 +17,8 @@ use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapMut, MmapOptions};
 
+use super::HostRange;
+
 /// Bytes of a large page; the least length of storage with pages of its own; and the greatest of
 /// storage with large pages, of which a single written word commits all.
 const LARGE: usize = 2 << 20;
@@ -55,6 +57,8 @@ enum Owner {
     /// A `Box<[AtomicU64]>` as a raw pointer: a box would have to be the only way to its words.
     Allocator,
     Pages(MmapMut),
+    /// Somebody else, who lets the words be used.
+    Host,
     /// The pages are [retired](Retired).
     Nobody,
 }
@@ -69,8 +73,8 @@ impl Drop for Words {
     }
 }
 
-// SAFETY: the words are owned, and accessed only through borrows of this value, like those of a
-// `Box<[AtomicU64]>`, which may be sent.
+// SAFETY: the words are owned, or lent as [`HostRange::new`] says, and accessed only through borrows
+// of this value, like those of a `Box<[AtomicU64]>`, which may be sent.
 unsafe impl Send for Words {}
 // SAFETY: likewise, and shared.
 unsafe impl Sync for Words {}
@@ -81,7 +85,7 @@ impl Deref for Words {
     #[inline]
     fn deref(&self) -> &[AtomicU64] {
         // SAFETY: `start` points to `count` words that live as long as `self`, and nothing else
-        // points to them; the borrow of `self` excludes mutable ones.
+        // accesses them meanwhile; the borrow of `self` excludes mutable ones.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
@@ -122,6 +126,16 @@ impl Words {
         let count = words.len();
         let start = NonNull::from(Box::leak(words)).cast();
         Self { start, count, owner: Owner::Allocator }
+    }
+
+    /// The words of a host range, whose start and length are multiples of 8.
+    pub(super) fn of_host(range: HostRange) -> Self {
+        Self { start: range.start().cast(), count: range.len() / 8, owner: Owner::Host }
+    }
+
+    /// Returns whether they are those of a host range.
+    pub(super) fn is_host(&self) -> bool {
+        matches!(self.owner, Owner::Host)
     }
 
     /// `count` words of zero.

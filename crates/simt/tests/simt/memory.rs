@@ -439,26 +439,36 @@ fn clones_are_independent_and_share_snapshots() {
     assert_eq!(copy.allocate("z", 1), map.allocate("z", 1));
 }
 
-/// Registers `owner`'s bytes. They must outlive the map, and not be used before it is dropped.
-fn register(map: &mut MemoryMap, owner: &mut [u8], permission: Permission) -> Addr {
-    let start = NonNull::new(owner.as_mut_ptr()).unwrap();
+/// The address of host ranges in these tests.
+const SHOWN: Addr = Addr(0x10_0000);
+
+/// Makes a region show these words. They must outlive the map, and be used through this pointer
+/// alone before it is dropped, while no function of the map runs.
+fn show(map: &mut MemoryMap, owner: NonNull<[u64]>, permission: Permission) -> Addr {
     // SAFETY: what this function asks of its callers.
-    let range = unsafe { HostRange::new(start, owner.len()) };
-    map.register_host("host", range, permission).unwrap()
+    let range = unsafe { HostRange::new(owner.cast(), 8 * owner.len()) };
+    map.map_at("host", SHOWN, range.len() as u64, permission).unwrap();
+    map.use_host(SHOWN, range).unwrap();
+    SHOWN
+}
+
+/// Words whose bytes count from 0.
+fn counting(words: u64) -> Vec<u64> {
+    (0..words).map(|w| (0..8).fold(0, |word, b| word | (8 * w + b) << (8 * b))).collect()
 }
 
 #[test]
 fn host_ranges_are_checked_as_other_regions_are() {
-    let mut owner: Vec<u8> = (0..45).collect();
+    let mut owner = counting(6);
     {
-        let mut map = MemoryMap::with_limit(0);
-        let h = register(&mut map, &mut owner, Permission::ReadWrite);
-        assert_eq!((h, map.mapped()), (Addr(GLOBAL_HEAP.start), 0));
+        let mut map = MemoryMap::new();
+        let h = show(&mut map, NonNull::from(&mut owner[..]), Permission::ReadWrite);
+        assert_eq!(map.mapped(), 48);
         assert_eq!(map.region_at(h).unwrap().backing(), Backing::Host);
         let at = |offset: u64| Addr(h.0 + offset);
         assert_eq!(map.load(at(4), Width::B4), Ok(0x0706_0504));
-        assert_eq!(map.load(at(44), Width::B1), Ok(44));
-        assert_eq!(map.load(at(44), Width::B4).unwrap_err().violation, Violation::OutOfBounds);
+        assert_eq!(map.load(at(47), Width::B1), Ok(47));
+        assert_eq!(map.load(at(48), Width::B1).unwrap_err().violation, Violation::OutOfBounds);
         assert_eq!(map.load(at(2), Width::B4).unwrap_err().violation, Violation::Misaligned);
         assert_eq!(map.load_u128(at(16)), Ok(0x1f1e_1d1c_1b1a_1918_1716_1514_1312_1110));
         map.store(at(0), Width::B2, 0xabcd).unwrap();
@@ -466,7 +476,7 @@ fn host_ranges_are_checked_as_other_regions_are() {
         map.store_u128(at(16), 1).unwrap();
         assert_eq!(map.atomic_u128(at(16), |v| v + 1), Ok(1));
         map.write_bytes(at(33), &[1, 2, 3]).unwrap();
-        map.fill(at(40), 5, 9).unwrap();
+        map.fill(at(40), 8, 9).unwrap();
         map.copy(at(36), at(34), 3).unwrap();
         let mut tail = [0; 12];
         map.read_bytes(at(33), &mut tail).unwrap();
@@ -483,16 +493,19 @@ fn host_ranges_are_checked_as_other_regions_are() {
         map.free(h).unwrap();
         assert_eq!(map.load(h, Width::B1).unwrap_err().violation, Violation::Freed);
     }
-    assert_eq!(owner[..10], [0xcd, 0xab, 10, 77, 66, 66, 6, 7, 9, 9]);
-    assert_eq!((owner[16], owner[17], owner[44]), (6, 0, 9));
+    let bytes: Vec<u8> = owner.iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert_eq!(bytes[..10], [0xcd, 0xab, 10, 77, 66, 66, 6, 7, 9, 9]);
+    assert_eq!((bytes[16], bytes[17], bytes[44]), (6, 0, 9));
 }
 
 #[test]
 fn host_ranges_in_snapshots_and_clones() {
-    let mut owner = vec![0u8; 2 * PAGE_BYTES as usize + 5];
+    let mut owner = vec![0; 2 * PAGE_BYTES as usize / 8 + 1];
     {
+        let host = NonNull::from(&mut owner[..]);
         let mut map = MemoryMap::new();
-        let h = register(&mut map, &mut owner, Permission::ReadOnly);
+        let h = show(&mut map, host, Permission::ReadOnly);
+        let first = host.cast::<u64>();
         let end = Addr(h.0 + 2 * PAGE_BYTES + 4);
         let zero = map.snapshot();
         map.host_write(end, &[4]).unwrap();
@@ -500,17 +513,24 @@ fn host_ranges_in_snapshots_and_clones() {
         assert_eq!((zero.pages(), four.pages(), map.snapshot() == four), (0, 1, true));
 
         let mut copy = map.clone();
-        assert_eq!(
-            (copy.region_at(h).unwrap().backing(), copy.mapped()),
-            (Backing::Owned, 2 * PAGE_BYTES + 5)
-        );
+        assert_eq!(copy.region_at(h).unwrap().backing(), Backing::Owned);
         copy.host_write(end, &[5]).unwrap();
         assert_eq!(map.load(end, Width::B1), Ok(4), "a clone has bytes of its own");
         copy.restore(&four).unwrap();
-        assert_eq!((copy.load(end, Width::B1), copy.mapped()), (Ok(4), 2 * PAGE_BYTES + 5));
+        assert_eq!(copy.load(end, Width::B1), Ok(4));
 
+        // The host writes where nobody marks pages.
+        // SAFETY: no function of the map runs, and the word is the first one of `owner`.
+        unsafe { first.write(6) };
+        let six = map.snapshot();
+        assert_eq!((six.pages(), six == four), (2, false));
+        // SAFETY: as above.
+        unsafe { first.write(8) };
+        assert_eq!(map.clone().load(h, Width::B8), Ok(8));
+        map.restore(&six).unwrap();
+        assert_eq!(map.load(h, Width::B8), Ok(6));
         map.restore(&zero).unwrap();
-        assert_eq!(map.load(end, Width::B1), Ok(0));
+        assert_eq!((map.load(h, Width::B8), map.load(end, Width::B1)), (Ok(0), Ok(0)));
         map.restore(&four).unwrap();
         assert_eq!((map.load(end, Width::B1), map.snapshot() == four), (Ok(4), true));
         map.free(h).unwrap();
@@ -518,7 +538,49 @@ fn host_ranges_in_snapshots_and_clones() {
         assert_eq!(map.restore(&four), Err(MapError::HostRangeGone { name: "host".into() }));
         assert_eq!(map.snapshot(), freed, "a failed restore changes nothing");
     }
-    assert_eq!(owner.iter().map(|&b| u32::from(b)).sum::<u32>(), 4);
+    assert_eq!((owner[0], owner[owner.len() - 1]), (0, 4 << 32));
+}
+
+#[test]
+fn bytes_of_the_map_are_not_restored_to_the_host() {
+    let mut owner = vec![7_u64; 4];
+    {
+        let mut map = MemoryMap::new();
+        map.map_at("host", SHOWN, 32, Permission::ReadWrite).unwrap();
+        map.store(SHOWN, Width::B8, 1).unwrap();
+        let one = map.snapshot();
+        map.free(SHOWN).unwrap();
+        map.restore(&one).unwrap();
+        let start = NonNull::from(&mut owner[..]).cast();
+        // SAFETY: `owner` outlives the map and is not used before the map is dropped.
+        map.use_host(SHOWN, unsafe { HostRange::new(start, 32) }).unwrap();
+        assert_eq!(map.load(SHOWN, Width::B8), Ok(7));
+        map.restore(&one).unwrap();
+        assert_eq!(map.load(SHOWN, Width::B8), Ok(1));
+        assert_eq!(map.region_at(SHOWN).unwrap().backing(), Backing::Owned);
+    }
+    assert_eq!(owner, [7; 4]);
+}
+
+/// Engines borrow host ranges as they borrow other regions, and take writes to them back.
+#[test]
+fn host_ranges_are_lent_to_engines() {
+    let mut owner = vec![3_u64; 1024];
+    {
+        let mut map = MemoryMap::new();
+        let h = show(&mut map, NonNull::from(&mut owner[..]), Permission::ReadWrite);
+        let mut direct = map.direct().unwrap();
+        let place = direct.place(0, h.0 + 8, 8, true).unwrap();
+        assert_eq!(direct.bytes(place), 3_u64.to_le_bytes());
+        direct.bytes_mut(place).fill(4);
+        direct.undo();
+        drop(direct);
+        assert_eq!(map.load(Addr(h.0 + 8), Width::B8), Ok(3));
+        let mut direct = map.direct().unwrap();
+        let place = direct.place(0, h.0 + 8, 8, true).unwrap();
+        direct.bytes_mut(place).copy_from_slice(&5_u64.to_le_bytes());
+    }
+    assert_eq!((owner[0], owner[1], owner[2]), (3, 5, 3));
 }
 
 #[test]
