@@ -422,7 +422,7 @@ fn failure(failure: Failure) -> Refusal {
         Failure::Compare(_) => SimtlabOutOfMemory,
         Failure::Refused(_) => SimtlabBadLaunch,
         Failure::Stopped(ref stop) if stop.kind == StopKind::Hang => SimtlabHang,
-        Failure::Stopped(_) | Failure::Debugger => SimtlabFault,
+        Failure::Stopped(_) | Failure::Debugger | Failure::Unmapped(_) => SimtlabFault,
     };
     (status, failure.to_string())
 }

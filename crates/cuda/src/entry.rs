@@ -159,10 +159,10 @@ impl ClientCalls {
 /// Ends a stay with the lock: returns the calls that are due, and sees to work that waits.
 fn leave(driver: &mut Driver) -> ClientCalls {
     let waits = |item: &Item| !matches!(item.work, Work::Calling { .. });
-    if !driver.pending.has_thread && driver.pending.items.iter().any(waits) {
+    if driver.pending.thread.is_none() && driver.pending.items.iter().any(waits) {
         let thread = std::thread::Builder::new().name("simtlab-streams".to_owned());
         // Without a thread, the client's calls do the work.
-        driver.pending.has_thread = thread.spawn(attend).is_ok();
+        driver.pending.thread = thread.spawn(attend).ok().map(|attendant| attendant.thread().id());
     }
     for (device, &of_machine) in (0..).zip(&driver.settings.visible) {
         let contexts = driver.contexts.values().filter(|c| c.device == device).count();
@@ -182,7 +182,7 @@ fn attend() {
             let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
             let driver = driver.as_mut()?;
             if driver.pending.items.is_empty() {
-                driver.pending.has_thread = false;
+                driver.pending.thread = None;
                 return None;
             }
             let seen = activity(driver);
@@ -232,10 +232,9 @@ impl Patience {
         }
         let is_calling =
             driver.pending.items.iter().any(|item| matches!(item.work, Work::Calling { .. }));
-        let own = 1 + usize::from(driver.pending.has_thread);
         let is_shared =
             driver.memory.may_be_shared() || driver.events.values().any(|e| e.shared.is_some());
-        let is_alone = threads() <= own && !is_shared;
+        let is_alone = driver.pending.is_only_client() && !is_shared;
         !is_calling && (is_alone || self.since.elapsed() >= PATIENCE)
     }
 
@@ -243,11 +242,6 @@ impl Patience {
         std::thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-/// Returns the number of threads of this process.
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count)
 }
 
 /// Runs a call that does not need the driver.

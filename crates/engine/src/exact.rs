@@ -289,17 +289,16 @@ where
     if !matches!(&first.end, End::Hang(hang) if hang.kind != HangKind::Limit) {
         return Ok(first);
     }
-    let memory = retry.memory(guest.memory.limit())?;
+    let hung = retry.restore(guest.memory)?;
     let mut launch = restart().map_err(Error::Restart)?;
     retry.skip(&mut launch.state);
-    let hung = std::mem::replace(guest.memory, memory);
     let hung_heap =
         guest.heap.as_deref_mut().zip(heap).map(|(at, heap)| std::mem::replace(at, heap));
     let second = run_once(launch, guest, &mut WithoutSink(monitor));
     if second.end == End::Done || keeps_waiting && second.end.repeats() {
         return Ok(ExactRun { retried: true, ..second });
     }
-    *guest.memory = hung;
+    guest.memory.restore(&hung)?;
     if let (Some(at), Some(heap)) = (guest.heap.as_deref_mut(), hung_heap) {
         *at = heap;
     }

@@ -67,6 +67,39 @@ impl Extents {
     }
 }
 
+/// Ranges of memory that can be read and written, that no file backs, and that no other process
+/// sees: nothing but this process can change what is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrivateMemory(Vec<(u64, u64)>);
+
+impl PrivateMemory {
+    /// Returns what the process has now: nothing where the system does not tell.
+    #[must_use]
+    pub fn now() -> Self {
+        let list = std::fs::read("/proc/self/maps").unwrap_or_default();
+        Self::of(&String::from_utf8_lossy(&list))
+    }
+
+    /// Returns whether it has all bytes of a range.
+    #[must_use]
+    pub fn has(&self, address: u64, len: u64) -> bool {
+        let next = self.0.partition_point(|&(start, _)| start <= address);
+        let around = next.checked_sub(1).and_then(|index| self.0.get(index));
+        around.is_some_and(|&(_, end)| address < end && len <= end - address)
+    }
+
+    fn of(list: &str) -> Self {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for line in list.lines().filter_map(Line::of).filter(Line::is_anonymous) {
+            match ranges.last_mut() {
+                Some(last) if last.1 == line.start => last.1 = line.end,
+                _ => ranges.push((line.start, line.end)),
+            }
+        }
+        Self(ranges)
+    }
+}
+
 /// Something of this library's own; not zero, so that it is in the file.
 static OWN: u64 = 0x5157_4c41_4221_0001;
 
@@ -77,6 +110,8 @@ struct Line<'a> {
     readable: bool,
     writable: bool,
     executable: bool,
+    /// Whether no other process sees what is written there.
+    private: bool,
     file: &'a str,
 }
 
@@ -93,8 +128,15 @@ impl<'a> Line<'a> {
             readable: *may.first()? == b'r',
             writable: *may.get(1)? == b'w',
             executable: *may.get(2)? == b'x',
+            private: *may.get(3)? == b'p',
             file,
         })
+    }
+
+    fn is_anonymous(&self) -> bool {
+        let has_no_file =
+            self.file.is_empty() || self.file == "[heap]" || self.file.starts_with("[anon");
+        self.writable && self.private && has_no_file && self.is_data()
     }
 
     fn is_data(&self) -> bool {
@@ -126,6 +168,29 @@ d000-e000 rw-s 00000000 00:05 9                  /dev/shm/shared
 16000-17000 rwxp 00000000 00:00 0 \nnonsense
 17000-18000 rw-p 00000000 00:00 0                [stack]
 ";
+
+    #[test]
+    fn private_memory_has_no_file() {
+        let memory = PrivateMemory::of(LIST);
+        for (address, len, has) in [
+            (0x4000, 0x5000, true),
+            (0x4fff, 2, true),
+            (0x4000, 0x5001, false),
+            // Files, shared or not.
+            (0x3000, 8, false),
+            (0x3ff8, 16, false),
+            (0xd000, 8, false),
+            (0xa000, 8, false),
+            (0x13000, 0x1000, true),
+            (0x17000, 8, false),
+            (0, 1, false),
+            (u64::MAX, 1, false),
+        ] {
+            assert_eq!(memory.has(address, len), has, "{address:#x}, {len}");
+        }
+        let vector = vec![0_u8; 1 << 20];
+        assert!(PrivateMemory::now().has(vector.as_ptr() as u64, 1 << 20));
+    }
 
     #[test]
     fn what_is_listed_is_what_guests_may_see() {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use places::{ApiCall, BlockHistory};
-use simt::memory::{AccessError, Addr};
+use simt::memory::{AccessError, Addr, Violation};
 
 use crate::context::{Context, ContextError};
 use crate::stop::Stop;
@@ -29,7 +29,7 @@ impl Blocks {
     /// The history of the block nearest to a refused access, if it is near.
     pub(crate) fn of(&self, access: &AccessError) -> Option<BlockHistory> {
         let nearest = access.nearest.as_ref().filter(|_| access.space.window().is_none())?;
-        if places::is_far(access) {
+        if access.violation == Violation::Null || places::is_far(access) {
             return None;
         }
         let found = match nearest.freed {

@@ -20,9 +20,10 @@ use crate::blocks::Blocks;
 use crate::debugger::DebugClient;
 use crate::device_launches::DeviceQueue;
 use crate::faults::Faults;
-use crate::mirror::Mirrors;
+use crate::mirror::{HostOwner, Mirrors};
 use crate::reservations::Reservations;
 use crate::status::{LaunchStatus, StatusCallback};
+use crate::unmapped::Unmapped;
 use hostmem::{read_host, write_host};
 use modules::Module;
 
@@ -134,6 +135,10 @@ pub struct Context {
     pub(crate) found: Findings,
     /// How often the host had changed memory when a launch that was kept went on.
     pub(crate) host_changes: u64,
+    /// Whether nothing else runs until a launch has returned.
+    pub(crate) host_waits: bool,
+    /// Host memory that launches may access and that is not mapped.
+    pub(crate) unmapped: Unmapped,
     /// The workspace of cooperative launches, allocated by the first one.
     workspace: Option<Addr>,
     next: u64,
@@ -171,6 +176,8 @@ impl Context {
             debugger: None,
             found: Findings::default(),
             host_changes: 0,
+            host_waits: false,
+            unmapped: Unmapped::default(),
             workspace: None,
             next: 0,
             #[cfg(test)]
@@ -361,8 +368,29 @@ impl Context {
     ///
     /// # Errors
     /// Returns an error if the range overlaps other guest memory.
-    pub fn map_host(&mut self, name: &str, address: u64, len: u64) -> Result<(), MapError> {
-        self.mirrors.add(&mut self.memory, name, address, len, Permission::ReadWrite)
+    pub fn map_host(
+        &mut self,
+        name: &str,
+        address: u64,
+        len: u64,
+        owner: HostOwner,
+    ) -> Result<(), MapError> {
+        let (range, permission) = ((address, len), Permission::ReadWrite);
+        self.mirrors.add(&mut self.memory, name, range, permission, owner)
+    }
+
+    /// Sets the start and length of host memory that launches may access, but that is not mapped. A
+    /// launch that accesses it is taken back ([`Failure::Unmapped`](crate::Failure)), and can be
+    /// repeated once the memory is mapped. This makes launches cost more.
+    pub fn set_unmapped(&mut self, ranges: Vec<(u64, u64)>) {
+        self.unmapped = Unmapped::new(ranges);
+    }
+
+    /// Sets whether the host waits for the next launches: until one has returned, nothing else in
+    /// this process runs that could access memory. Then launches access host memory in place, else
+    /// they work on a copy.
+    pub fn set_host_waits(&mut self, waits: bool) {
+        self.host_waits = waits;
     }
 
     /// Maps host memory that no client has registered.
@@ -372,7 +400,8 @@ impl Context {
         len: u64,
         permission: Permission,
     ) -> Result<(), MapError> {
-        self.mirrors.add(&mut self.memory, "memory of the host", address, len, permission)
+        let (name, range) = ("memory of the host", (address, len));
+        self.mirrors.add(&mut self.memory, name, range, permission, HostOwner::Others)
     }
 
     /// Backs an allocation by host memory of its length, which receives its content: from now on
@@ -603,7 +632,7 @@ impl Context {
         let mut managed = BTreeMap::new();
         for (var, size) in module.managed() {
             let Some(address) = pages(size) else { continue };
-            let mapped = self.map_host("managed variable", address, size);
+            let mapped = self.map_host("managed variable", address, size, HostOwner::Caller);
             if let Err(error) = mapped {
                 return Err(self.unmap_managed(&managed, error));
             }

@@ -67,15 +67,19 @@ pub enum Failure {
     /// An error of the context: its memory or its module.
     #[error(transparent)]
     Context(#[from] ContextError),
+    /// The launch has accessed this address, in host memory that is not mapped
+    /// ([`Context::set_unmapped`]). Nothing has changed.
+    #[error("the host memory at {0:#x} is not mapped")]
+    Unmapped(u64),
     /// The engines cannot be compared.
     #[error(transparent)]
     Compare(#[from] RecheckError),
     /// The debugger has stopped the launch. Guest memory is as it was then.
     #[error("the launch was stopped in the debugger")]
     Debugger,
-    /// The launch faulted or hangs, and guest memory is as it was then, or before it
+    /// The launch faulted or hangs, and memory is as it was then, or before it
     /// ([`Faults::Launch`]); or the engines differ, and guest memory is the exact engine's. Host
-    /// memory has not changed.
+    /// memory that the launch did not access in place has not changed.
     #[error("{0}")]
     Stopped(Box<Stop>),
 }
@@ -123,6 +127,11 @@ impl std::fmt::Debug for WaitingLaunch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WaitingLaunch").field("stop", &self.stop).finish_non_exhaustive()
     }
+}
+
+/// Returns whether a launch was stopped by a fault or a hang.
+fn is_stopped(end: &Result<Launched, Failure>) -> bool {
+    matches!(end, Err(Failure::Stopped(stop)) if stop.kind != StopKind::Difference)
 }
 
 /// A launch that has begun: its kernel, its sizes, its arguments, and when.
@@ -174,8 +183,11 @@ impl Context {
         keeps: bool,
     ) -> Result<Launched, Failure> {
         let queue = self.loaded.get(&id).ok_or(ContextError::Module)?.queue;
-        let undo =
-            (self.settings.faults == Faults::Launch).then(|| Undo::keep(self, queue.is_some()));
+        self.mirrors.place(&mut self.memory, self.host_waits).map_err(ContextError::from)?;
+        let takes_back = self.takes_back();
+        // A launch that tolerates faults is not stopped, so that the engine does not take it back.
+        let whole = queue.is_some() || self.settings.faults == Faults::Warn;
+        let undo = takes_back.then(|| (Undo::keep(self, whole), self.found.clone()));
         let end = match queue {
             Some(queue) => {
                 let end = self.launch_tree((id, queue), kernel, shape, params);
@@ -183,12 +195,18 @@ impl Context {
             }
             None => self.launch_kept((id, kernel), shape, params, keeps),
         };
-        if let (Err(Failure::Stopped(stop)), Some(undo)) = (&end, undo)
-            && stop.kind != StopKind::Difference
-        {
+        let Some((undo, found)) = undo else { return end };
+        let missed = self.unmapped.missed(&end);
+        if missed.is_some() || self.settings.faults == Faults::Launch && is_stopped(&end) {
             undo.restore(self).map_err(ContextError::from)?;
         }
-        end
+        match missed {
+            Some(address) => {
+                self.found = found;
+                Err(Failure::Unmapped(address))
+            }
+            None => end,
+        }
     }
 
     /// Goes on with a launch that was kept, after memory has changed.
@@ -200,10 +218,12 @@ impl Context {
         let module = Arc::clone(&self.loaded.get(&id).ok_or(ContextError::Module)?.module);
         let mut reporter =
             StatusReporter::new(self.callback.take(), Arc::clone(&module), kernel, shape);
-        let before = self.mirrors.copy_in(&mut self.memory);
-        let end = before.map_err(|error| ContextError::HostUnmapped(error.address).into());
-        let end = end.and_then(|before| {
-            self.host_changes += u64::from(before.changed);
+        // In place, nobody could tell whether the host has changed it.
+        let placed = self.mirrors.place(&mut self.memory, false).map_err(ContextError::from);
+        let end = placed.map_err(Failure::from).and_then(|was_in_place| {
+            let before = self.mirrors.copy_in(&mut self.memory);
+            let before = before.map_err(|error| ContextError::HostUnmapped(error.address))?;
+            self.host_changes += u64::from(before.changed || was_in_place);
             let mut memory = std::mem::take(&mut self.memory);
             let mut heap = std::mem::take(&mut self.heap);
             let guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
@@ -363,7 +383,7 @@ impl Context {
                 if events || after.is_some() {
                     engine = Choice::Exact;
                 }
-                let takes_back = self.settings.faults == Faults::Launch;
+                let takes_back = self.takes_back();
                 let detailed = false;
                 let options =
                     Options { engine, level, threads, detailed, keeps_waiting, takes_back };
@@ -391,6 +411,11 @@ impl Context {
         };
         (self.memory, self.heap, self.debugger) = (memory, heap, client);
         outcome
+    }
+
+    /// Returns whether launches that are stopped are taken back.
+    fn takes_back(&self) -> bool {
+        self.settings.faults == Faults::Launch || !self.unmapped.is_empty()
     }
 
     /// Creates the initial state of the launch, without memory.

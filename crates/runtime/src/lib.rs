@@ -27,6 +27,7 @@ mod paging;
 mod reservations;
 mod status;
 mod stop;
+mod unmapped;
 
 pub use crate::checks::FindingLog;
 pub use context::{Context, ContextError, ModuleId, Settings};
@@ -40,6 +41,7 @@ pub use hostmem::{host_string, read_host, room_for_text, write_host};
 pub use ir::FuncId as KernelId;
 pub use ir::device;
 pub use launch::{Failure, Launched, Report, Shape, WaitingLaunch};
+pub use mirror::HostOwner;
 pub use modules::{LoadError, Module, ReferenceKind, Refused, SymbolKind, is_device_runtime};
 pub use origin::Parameter;
 pub use paging::HostMemoryModule;

@@ -26,14 +26,14 @@ impl Retry {
         Self { memory: memory.snapshot(), done: *state.stats() }
     }
 
-    /// Memory as it was, in a map that holds at most `limit` bytes.
+    /// Makes memory what it was, and returns what it has been until now.
     ///
     /// # Errors
-    /// If the host has no room for it, or has unregistered memory of its own.
-    pub fn memory(&self, limit: u64) -> Result<MemoryMap, MapError> {
-        let mut memory = MemoryMap::with_limit(limit);
+    /// If the host has no room for what was freed meanwhile.
+    pub fn restore(&self, memory: &mut MemoryMap) -> Result<Snapshot, MapError> {
+        let now = memory.snapshot();
         memory.restore(&self.memory)?;
-        Ok(memory)
+        Ok(now)
     }
 
     /// Makes the new state of the launch, in which no CTA is resident yet, continue where the first

@@ -2,7 +2,7 @@
 
 use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmemAttach_flags, Outcome, Status};
-use runtime::{Addr, Event, MapError, read_host};
+use runtime::{Addr, Event, HostOwner, MapError, read_host};
 
 use crate::errors::of_map;
 use crate::execution::allocation::{drop_allocation, note_allocated, release};
@@ -78,7 +78,8 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     let device = d.allocate_for(context)?;
     let pages = host_pages(d, device, len)?;
     let address = pages.address();
-    d.device.map_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
+    let (name, owner) = ("managed memory", HostOwner::Caller);
+    d.device.map_host(name, address, pages.len(), owner).map_err(|e| of_map(&e))?;
     d.memory.insert(address, len as u64, context, AllocationKind::Managed(pages), 0);
     note_allocated(d, address, len as u64);
     let written = put_u64(out, address);

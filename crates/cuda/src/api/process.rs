@@ -7,7 +7,7 @@
 
 use cuda_abi::host::{Ptr, put, put_u64};
 use cuda_abi::{CUipcEventHandle, CUipcMem_flags, CUipcMemHandle, Outcome, Status};
-use runtime::{Addr, Sharing};
+use runtime::{Addr, HostOwner, Sharing};
 
 use super::event::SHARED;
 use crate::errors::of_map;
@@ -64,7 +64,8 @@ pub(crate) fn open_memory(d: &mut Driver, out: Ptr, handle: CUipcMemHandle, flag
     let address = shared.address();
     let name = format!("memory of process {}", name.process);
     d.allocate_for(context)?;
-    d.device.map_host(&name, address, shared.len()).map_err(|error| of_map(&error))?;
+    let mapped = d.device.map_host(&name, address, shared.len(), HostOwner::Others);
+    mapped.map_err(|error| of_map(&error))?;
     d.device.set_sharing(Addr(address), Sharing::Peers).map_err(|error| of_map(&error))?;
     d.memory.insert(address, len, context, AllocationKind::Imported(shared, 1), 0);
     note_allocated(d, address, len);

@@ -1,4 +1,4 @@
-//! Runs kernels: pinned host memory, output, faults.
+//! Runs kernels: output, faults.
 
 use cuda_abi::{Outcome, Status};
 use runtime::{
@@ -6,12 +6,13 @@ use runtime::{
 };
 
 use super::Step;
+use super::pinned::{Pinned, unmap};
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
 use crate::profile;
 use crate::state::Driver;
 use crate::state::action::Launch;
-use crate::state::memory::{Allocation, pages_of};
+use crate::state::memory::Allocation;
 use crate::state::pending::{HeldLaunch, Work};
 use crate::state::usage::USAGE;
 
@@ -28,12 +29,19 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
     d.allocate_for(context)?;
-    let shown = map_pinned(d, &launch.params);
     let keeps = others_can_change_memory(d, context);
+    let mut pinned = Pinned::map(d, &launch.params);
     let begun = profile::now();
-    let end = on_device(d, context, |device| {
-        device.launch_until_wait((id, kernel), shape, &launch.params, keeps)
-    })?;
+    let end = loop {
+        let end = on_device(d, context, |device| {
+            device.launch_until_wait((id, kernel), shape, &launch.params, keeps)
+        })?;
+        match end {
+            Err(Failure::Unmapped(address)) => pinned.map_missed(d, address),
+            end => break end,
+        }
+    };
+    let shown = pinned.end(d);
     let launch = Ran { function: launch.function, name, shape, shown, begun };
     conclude(d, context, launch, end)
 }
@@ -60,7 +68,7 @@ fn on_device<T>(d: &mut Driver, context: u64, run: impl FnOnce(&mut Context) -> 
 /// Makes a context fail because a launch that was kept waits forever.
 pub(super) fn hang(d: &mut Driver, context: u64, held: &HeldLaunch) {
     let stop = Box::new(held.waiting.stop().clone());
-    unmap(d, &held.shown);
+    held.shown.iter().for_each(|&address| unmap(d, address));
     fail(d, context, &held.name, &Failure::Stopped(stop));
     // The launch has returned, so that its context fails whatever faults do.
     if let Some(context) = d.contexts.get_mut(&context) {
@@ -96,7 +104,7 @@ fn conclude(
         Ok(Launched::Ended(report)) => Ok(report),
         Err(failure) => Err(failure),
     };
-    unmap(d, &shown);
+    shown.iter().for_each(|&address| unmap(d, address));
     profile::launched(d, context, (d.functions.get(&function), &shape), &name, begun);
     match end {
         Ok(report) => {
@@ -107,13 +115,6 @@ fn conclude(
             Ok(Step::Done)
         }
         Err(failure) => Err(fail(d, context, &name, &failure)),
-    }
-}
-
-fn unmap(d: &mut Driver, shown: &[u64]) {
-    for &address in shown {
-        // These ranges have been mapped for the launch.
-        let _ = d.device.unmap_host(address);
     }
 }
 
@@ -145,32 +146,6 @@ fn log_heap(d: &mut Driver, context: u64, kernel: &str) {
         let kernel = kernel.to_string();
         d.log_for_leaks(|process| Event::HeapHeld { process, context, kernel, blocks, bytes });
     }
-}
-
-/// Maps the pinned host memory that words of the parameters point to. Returns the addresses of the
-/// mapped ranges.
-fn map_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    let words = (0..params.len().saturating_sub(7)).step_by(4).map(|at| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&params[at..at + 8]);
-        u64::from_le_bytes(word)
-    });
-    for word in words {
-        let found = d.memory.pinned().find(|&(at, len)| at <= word && word - at < len);
-        if let Some((at, len)) = found {
-            ranges.push(pages_of(at, len));
-        }
-    }
-    ranges.sort_unstable();
-    ranges.dedup();
-    let mut shown = Vec::new();
-    for (at, len) in ranges {
-        if d.device.map_host("pinned memory", at, len).is_ok() {
-            shown.push(at);
-        }
-    }
-    shown
 }
 
 /// Writes a kernel's output to the standard output stream.
@@ -224,6 +199,8 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
         }
         Failure::Context(error) => of_context(error),
         Failure::Compare(_) => Status::OUT_OF_MEMORY,
+        // The launch would have been repeated.
+        Failure::Unmapped(_) => Status::ILLEGAL_ADDRESS,
         Failure::Refused(error) => {
             failure::explain(error.to_string());
             of_launch(error)

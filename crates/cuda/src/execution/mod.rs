@@ -4,6 +4,7 @@ pub(crate) mod allocation;
 pub(crate) mod condition;
 mod launch;
 pub(crate) mod order;
+mod pinned;
 mod run;
 pub(crate) mod transfer;
 mod wait_value;

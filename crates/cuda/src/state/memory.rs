@@ -40,6 +40,8 @@ pub(crate) struct Allocation {
     pub(crate) pool: u64,
     /// A number that no other allocation gets.
     pub(crate) id: u64,
+    /// Whether a launch has accessed it, pinned memory, without a pointer in its parameters.
+    pub(crate) is_reached: bool,
 }
 
 impl Allocation {
@@ -87,7 +89,8 @@ impl Memory {
         pool: u64,
     ) {
         self.count += 1;
-        self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
+        let (id, is_reached) = (self.count, false);
+        self.live.insert(address, Allocation { len, context, kind, pool, id, is_reached });
         if self.of_graphs.contains_key(&address) {
             self.used_by_graphs += len;
             self.most_of_graphs = self.most_of_graphs.max(self.used_by_graphs);
@@ -121,13 +124,12 @@ impl Memory {
         self.live.values().any(|a| may(&a.kind))
     }
 
-    /// Iterates over the address ranges of pinned host memory, which are mapped only for launches
-    /// with a pointer to them.
-    pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, u64)> {
-        let pinned = self.live.iter().filter(|(_, a)| {
+    /// Iterates over pinned host memory by address. It is mapped only for launches that access it.
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, &Allocation)> {
+        let is_pinned = |a: &Allocation| {
             matches!(a.kind, AllocationKind::Host(..) | AllocationKind::Registered(_))
-        });
-        pinned.map(|(&at, a)| (at, a.len))
+        };
+        self.live.iter().filter(move |(_, a)| is_pinned(a)).map(|(&at, a)| (at, a))
     }
 }
 

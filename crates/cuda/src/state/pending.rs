@@ -4,6 +4,7 @@
 //! All other work is done when the call that submits it returns.
 
 use std::collections::BTreeMap;
+use std::thread::ThreadId;
 
 use cuda_abi::host::Ptr;
 use cuda_abi::{Outcome, Status};
@@ -92,8 +93,8 @@ pub(crate) struct Pending {
     pub(crate) done: u64,
     /// Calls of the client, with their tickets, to make when the driver's lock is free.
     pub(crate) due: Vec<(ClientCall, u64)>,
-    /// Whether a thread looks after the items.
-    pub(crate) has_thread: bool,
+    /// The thread that looks after the items.
+    pub(crate) thread: Option<ThreadId>,
     next_ticket: u64,
 }
 
@@ -108,6 +109,13 @@ impl Pending {
         self.items.iter().any(|item| item.context == context)
     }
 
+    /// Returns whether this thread is the only one of the process but for the one that looks after
+    /// the items, and not that one.
+    pub(crate) fn is_only_client(&self) -> bool {
+        let is_client = self.thread != Some(std::thread::current().id());
+        is_client && threads() <= 1 + usize::from(self.thread.is_some())
+    }
+
     /// Returns a number for a call of the client.
     pub(crate) fn ticket(&mut self) -> u64 {
         self.next_ticket += 1;
@@ -118,4 +126,9 @@ impl Pending {
     pub(crate) fn take_error(&mut self, context: u64) -> Outcome {
         self.errors.remove(&context).map_or(Ok(()), Err)
     }
+}
+
+/// Returns the number of threads of this process.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count)
 }

@@ -108,7 +108,7 @@ fn values_that_have_no_effect_are_kept_and_wrong_ones_refused() {
 }
 
 #[test]
-fn modes_of_shared_memory_say_how_much_launches_may_ask_for() {
+fn modes_of_shared_memory_limit_launches() {
     let (context, [function, ..]) = functions();
     let of_device = |number| written(|out| cuDeviceGetAttribute(out, number, 0)) as u32;
     // What a block has, and what it may have if it asks: both with the kernel's own 1024 bytes.

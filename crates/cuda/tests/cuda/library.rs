@@ -75,9 +75,9 @@ fn calls_unimplemented_functions() {
     }
 }
 
-/// Compiles a C program and runs it with the driver's path.
+/// Compiles a C program and runs it with the driver's path, once for each way in which faults end.
 #[cfg(target_os = "linux")]
-fn run_program(source: &str) {
+fn run_program(source: &str, faults: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(source.replace('.', "-"));
     let compiled = Command::new("cc")
@@ -89,19 +89,28 @@ fn run_program(source: &str) {
         .output()
         .expect("a C compiler: cargo needs one for linking, too");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ran = Command::new(&program).arg(library()).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+    for faults in faults {
+        let ran = Command::new(&program).arg(library()).env("SIMTLAB_FAULTS", faults).output();
+        let ran = ran.unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+    }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn processes_may_fork_and_close_it() {
-    run_program("process.c");
+    run_program("process.c", &["stop"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn host_memory_is_used_in_place_or_copied() {
+    run_program("host_memory.c", &["stop", "warn", "launch"]);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn processes_share_memory_and_events() {
-    run_program("two_processes.c");
+    run_program("two_processes.c", &["stop"]);
 }

@@ -380,7 +380,9 @@ pub enum MapError {
         name: Arc<str>,
     },
     /// A host range that cannot be the bytes of a region.
-    #[error("a host range cannot back \"{name}\": {len} bytes of whole words of 8 are needed, in little-endian order")]
+    #[error(
+        "a host range cannot back \"{name}\": {len} bytes of whole words of 8 are needed, in little-endian order"
+    )]
     HostRangeShape {
         /// The region's name.
         name: Arc<str>,

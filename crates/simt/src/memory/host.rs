@@ -23,9 +23,9 @@ impl HostRange {
     /// The range of `len` bytes from `start` on.
     ///
     /// # Safety
-    /// Until the value is dropped, the range must be valid for reads and writes and initialised, and
-    /// must not be longer than `isize::MAX` bytes. While a function of the map that has it runs, or
-    /// what borrows that map lives, nothing else may access it.
+    /// Until the value is dropped, the range must be valid for reads and writes and initialised,
+    /// and must not be longer than `isize::MAX` bytes. While a function of the map that has it
+    /// runs, or what borrows that map lives, nothing else may access it.
     #[must_use]
     pub const unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len }
@@ -43,14 +43,14 @@ impl HostRange {
         self.len == 0
     }
 
-    /// The first byte.
-    pub(super) const fn start(&self) -> NonNull<u8> {
+    /// Returns a pointer to the first byte, under the conditions of [`Self::new`].
+    pub(super) fn into_start(self) -> NonNull<u8> {
         self.start
     }
 
     /// Returns whether it consists of whole words, whose bytes lie as those of guests do.
     fn has_words(&self) -> bool {
-        cfg!(target_endian = "little") && (self.start.addr().get() | self.len) % 8 == 0
+        cfg!(target_endian = "little") && (self.start.addr().get() | self.len).is_multiple_of(8)
     }
 }
 
@@ -77,8 +77,8 @@ impl MemoryMap {
         Ok(())
     }
 
-    /// Gives the region that starts at `addr` a copy of the bytes of its host range, and drops that.
-    /// Regions without one stay as they are.
+    /// Gives the region that starts at `addr` a copy of the bytes of its host range, and drops
+    /// that range. Regions without one stay as they are.
     ///
     /// # Errors
     /// If no live region starts there, or the host has no memory for the copy.

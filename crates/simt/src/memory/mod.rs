@@ -73,7 +73,7 @@ pub use error::{
 pub use host::HostRange;
 pub use map::{ALLOCATION_ALIGN, DEFAULT_LIMIT, Heap, MemoryMap, RED_ZONE, Request};
 pub use region::{Backing, Permission, Region, RegionId};
-pub use save::Snapshot;
+pub use save::{RegionSnapshot, Snapshot};
 pub use shared::SharedMemory;
 pub use sharing::{Accessing, MAX_DEVICES, Sharing};
 pub use snapshot::PAGE_BYTES;

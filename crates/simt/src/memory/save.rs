@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::map::{Counters, owned_bytes};
 use super::region::Storage;
 use super::snapshot::{Pages, Tracked};
-use super::{MapError, MemoryMap, Permission, Region, RegionId, Sharing};
+use super::{Addr, MapError, MemoryMap, PAGE_BYTES, Permission, Region, RegionId, Sharing};
 
 /// The state of a map at one time: cheap to keep and to copy, shares every page that was not
 /// written in between with the snapshots before and after it. Two snapshots are equal if their maps
@@ -150,6 +150,58 @@ impl MemoryMap {
                 Err(error) => Err(MapError::Host { name: Arc::clone(&saved.name), error }),
             },
         }
+    }
+}
+
+/// The bytes of one region at one time. Shares pages as a [`Snapshot`] does.
+#[derive(Clone, Debug, Default)]
+pub struct RegionSnapshot(Arc<Pages>);
+
+impl MemoryMap {
+    /// Returns the bytes of the region that starts at `addr` now. Copies only the pages written
+    /// since the last snapshot or restore.
+    ///
+    /// # Errors
+    /// If no live region starts there.
+    pub fn snapshot_region(&mut self, addr: Addr) -> Result<RegionSnapshot, MapError> {
+        let index = self.start_at(addr)?;
+        match &mut self.regions[index].storage {
+            Storage::Owned(tracked) => Ok(RegionSnapshot(tracked.snapshot())),
+            Storage::Freed(_) => Ok(RegionSnapshot::default()),
+        }
+    }
+
+    /// Calls `f` with the offset of each page in which the region that starts at `addr` may differ
+    /// from a snapshot of it, the bytes of the page then, and its bytes now: [`PAGE_BYTES`] of
+    /// each, fewer at the end of the region. Stops at the first error of `f`.
+    ///
+    /// # Errors
+    /// Returns the error of `f`.
+    pub fn changed_pages<E>(
+        &self,
+        addr: Addr,
+        before: &RegionSnapshot,
+        mut f: impl FnMut(u64, &[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Ok(index) = self.start_at(addr) else { return Ok(()) };
+        let Region { storage: Storage::Owned(tracked), len, .. } = &self.regions[index] else {
+            return Ok(());
+        };
+        let (mut then, mut now) = ([0; PAGE_BYTES as usize], [0; PAGE_BYTES as usize]);
+        for page in tracked.changed_since(&before.0) {
+            let offset = page as u64 * PAGE_BYTES;
+            let size = (len - offset).min(PAGE_BYTES) as usize;
+            match before.0.get(page) {
+                Some(words) => {
+                    let bytes = then.chunks_exact_mut(8).zip(words.iter());
+                    bytes.for_each(|(bytes, word)| bytes.copy_from_slice(&word.to_le_bytes()));
+                }
+                None => then.fill(0),
+            }
+            tracked.block.get_bytes(offset, &mut now[..size]);
+            f(offset, &then[..size], &now[..size])?;
+        }
+        Ok(())
     }
 }
 

@@ -184,6 +184,18 @@ impl Tracked {
         Arc::clone(&self.base)
     }
 
+    /// Returns the numbers of the pages that may differ from a snapshot of this block.
+    pub(super) fn changed_since<'a>(
+        &'a self,
+        pages: &'a Pages,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let may_differ = |&index: &usize| {
+            let is_marked = self.is_host() || self.dirty[index].load(Relaxed) != 0;
+            is_marked || !identical(self.base.get(index), pages.get(index))
+        };
+        (0..self.dirty.len()).filter(may_differ)
+    }
+
     /// Makes the contents those of a snapshot of a block of the same length, touching only pages
     /// that may differ.
     pub(super) fn restore(&mut self, pages: &Arc<Pages>) {

@@ -73,8 +73,8 @@ impl Drop for Words {
     }
 }
 
-// SAFETY: the words are owned, or lent as [`HostRange::new`] says, and accessed only through borrows
-// of this value, like those of a `Box<[AtomicU64]>`, which may be sent.
+// SAFETY: the words are owned, or lent as [`HostRange::new`] says, and accessed only through
+// borrows of this value, like those of a `Box<[AtomicU64]>`, which may be sent.
 unsafe impl Send for Words {}
 // SAFETY: likewise, and shared.
 unsafe impl Sync for Words {}
@@ -130,7 +130,8 @@ impl Words {
 
     /// The words of a host range, whose start and length are multiples of 8.
     pub(super) fn of_host(range: HostRange) -> Self {
-        Self { start: range.start().cast(), count: range.len() / 8, owner: Owner::Host }
+        let count = range.len() / 8;
+        Self { start: range.into_start().cast(), count, owner: Owner::Host }
     }
 
     /// Returns whether they are those of a host range.
