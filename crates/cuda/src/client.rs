@@ -2,6 +2,8 @@
 //! may call the driver.
 #![allow(unsafe_code, reason = "clients give addresses of functions")]
 
+use std::cell::Cell;
+
 use cuda_abi::host::Ptr;
 
 use crate::state::pending::ClientCall;
@@ -18,8 +20,24 @@ type DynamicSize = extern "C" fn(i32) -> usize;
 /// The largest block size for which the client's function is called.
 const MAX_THREADS: i32 = 1024;
 
+thread_local! {
+    /// How many of the client's functions this thread is in.
+    static CALLED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Returns whether this thread is in a function of the client that the driver has called.
+pub(crate) fn is_called() -> bool {
+    CALLED.get() > 0
+}
+
 /// Makes a call of the client.
 pub(crate) fn call(call: ClientCall) {
+    CALLED.set(CALLED.get() + 1);
+    make(call);
+    CALLED.set(CALLED.get() - 1);
+}
+
+fn make(call: ClientCall) {
     match call {
         ClientCall::Host { function, data } => {
             // SAFETY: by the interface's contract, the client passes the address of a function of

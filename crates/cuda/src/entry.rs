@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use cuda_abi::{Arguments, Outcome, Status};
 
-use crate::client::call;
+use crate::client::{self, call};
 use crate::execution::order::{self, BLOCKED};
 use crate::failure;
 use crate::profile;
@@ -96,7 +96,11 @@ fn run(name: &str, arguments: Arguments<'_>, mut body: impl FnMut(&mut Driver) -
                 driver.calls.begin(name);
             }
             order::progress(driver);
-            let status = body(driver).err().unwrap_or(Status::SUCCESS);
+            let mut status = body(driver).err().unwrap_or(Status::SUCCESS);
+            // What the stream of the client's function does next waits for the function.
+            if status == BLOCKED && client::is_called() {
+                status = Status::NOT_PERMITTED;
+            }
             if status == BLOCKED {
                 let patience = patience.get_or_insert_with(Patience::default);
                 if patience.is_over(driver) {

@@ -292,6 +292,9 @@ pub(crate) fn fill_rows(
     cuMemsetD2D8Async(to, pitch, value as u8, width, height, stream)
 }
 
+/// The most layers with gaps between them that one call fills: more than any array has.
+const MAX_LAYERS: usize = 1 << 16;
+
 pub(crate) fn fill_layers(
     to: cudaPitchedPtr,
     value: i32,
@@ -304,6 +307,17 @@ pub(crate) fn fill_layers(
     }
     if extent.depth > 1 && layer == 0 {
         return Err(Status::INVALID_PITCH);
+    }
+    if extent.width == 0 || extent.height == 0 {
+        return Ok(());
+    }
+    // Rows of layers without gaps between them are those of one plane.
+    if extent.height == to.ysize && extent.depth > 1 {
+        let rows = extent.height.checked_mul(extent.depth).ok_or(Status::INVALID_VALUE)?;
+        return fill_rows(to.ptr, to.pitch, value, extent.width, rows, stream);
+    }
+    if extent.depth > MAX_LAYERS {
+        return Err(Status::INVALID_VALUE);
     }
     for z in 0..extent.depth {
         let at = layer.checked_mul(z).and_then(|o| to.ptr.checked_add(o as u64));

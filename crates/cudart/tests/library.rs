@@ -202,3 +202,75 @@ fn calls_work_when_the_variables_of_the_thread_are_destroyed() {
         assert!(ran.status.success() && said == "all checks passed\n", "{said} {ran:?}");
     }
 }
+
+/// Compiles a C program of a folder of tests.
+fn program(folder: &Path, source: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+    let program = folder.join(source.file_stem().unwrap());
+    let mut compile = Command::new("cc");
+    compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"]).arg(source).arg("-o").arg(&program);
+    let compiled = compile.arg("-ldl").output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    program
+}
+
+/// Runs it with libraries of a folder; it says that all is well.
+fn run(program: &Path, arguments: &[&Path], libraries: &Path) {
+    let mut command = Command::new(program);
+    let ran = command.args(arguments).env("LD_LIBRARY_PATH", libraries).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+}
+
+/// Writes the names of all functions to a file.
+fn list_of_names(folder: &Path) -> PathBuf {
+    let list = folder.join("names");
+    let names: Vec<&str> = cudart::exports::names().into_iter().map(|(name, _)| name).collect();
+    std::fs::write(&list, names.join("\n")).unwrap();
+    list
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn runtimes_of_two_versions_are_in_one_process() {
+    let folder = libraries("mixed");
+    let [first, second] = [12, 13].map(|version| folder.join(format!("libcudart.so.{version}")));
+    run(&program(&folder, "tests/mixed.c"), &[Path::new("both"), &first, &second], &folder);
+}
+
+/// A driver of another kind beside the runtime: one with no function that it needs, and one that
+/// is old.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_driver_that_lacks_functions_is_an_error() {
+    let folder = libraries("old-driver");
+    let (mixed, list) = (program(&folder, "tests/mixed.c"), list_of_names(&folder));
+    let old = "int cuInit(unsigned flags) { return (int)flags; }\n\
+        int cuDriverGetVersion(int *out) { *out = 11000; return 0; }\n";
+    for (name, functions) in [("empty", "int nothing;\n"), ("old", old)] {
+        let beside = folder.join(name);
+        std::fs::create_dir_all(&beside).unwrap();
+        let source = beside.join("driver.c");
+        std::fs::write(&source, functions).unwrap();
+        let mut compile = Command::new("cc");
+        compile.args(["-shared", "-fPIC"]).arg(&source).arg("-o").arg(beside.join("libcuda.so.1"));
+        assert!(compile.status().unwrap().success());
+        for version in [12, 13] {
+            let library = folder.join(format!("libcudart.so.{version}"));
+            run(&mixed, &[Path::new("old"), &library, &list], &beside);
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn careless_programs_get_errors() {
+    let folder = libraries("careless");
+    let careless = program(&folder, "../cuda/tests/careless.c");
+    let (driver, list) = (folder.join("libcuda.so.1"), list_of_names(&folder));
+    for (version, seed) in [(12, "1"), (13, "4")] {
+        let library = folder.join(format!("libcudart.so.{version}"));
+        let arguments = [&driver, &list, Path::new("20000"), Path::new(seed), &library];
+        run(&careless, &arguments, &folder);
+    }
+}

@@ -9,7 +9,7 @@ use runtime::{DEVICE_ATTRIBUTES, Event, KernelId, Module, SymbolKind};
 
 use crate::api::{device, reference};
 use crate::errors::{of_context, of_map};
-use crate::execution::order;
+use crate::execution::order::{self, BLOCKED};
 use crate::image::{self, Text};
 use crate::state::Driver;
 use crate::state::current::top;
@@ -267,6 +267,10 @@ pub(crate) fn library_load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome 
 
 pub(crate) fn library_unload(d: &mut Driver, library: u64) -> Outcome {
     find(d, library, true)?;
+    // Its kernels may run in any context.
+    if !d.pending.items.is_empty() {
+        return Err(BLOCKED);
+    }
     remove(d, library)
 }
 

@@ -85,11 +85,14 @@ fn explained(d: &Driver, error: &ContextError) -> Status {
     of_context(error)
 }
 
+/// The most bytes of the host that are written at once. Whole patterns fit.
+const CHUNK: u64 = 1 << 20;
+
 fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
-    let mut buffer = vec![0; len.min(1 << 20) as usize];
+    let mut buffer = vec![0; len.min(CHUNK) as usize];
     let mut done = 0;
     while done < len {
-        let part = &mut buffer[..(len - done).min(1 << 20) as usize];
+        let part = &mut buffer[..(len - done).min(CHUNK) as usize];
         let whole = read_host(from.wrapping_add(done), part) == part.len()
             && write_host(to.wrapping_add(done), part) == part.len();
         if !whole {
@@ -103,7 +106,7 @@ fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
 /// Copies a box row by row, or plane by plane if there are no gaps between rows.
 pub(super) fn copy_box(d: &mut Driver, copy: &BoxCopy) -> Outcome {
     let (mut width, mut height) = (copy.width, copy.height);
-    if width == 0 {
+    if width == 0 || height == 0 {
         return Ok(());
     }
     let dense = copy.to.pitch == width && copy.from.pitch == width;
@@ -143,8 +146,15 @@ fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
             if !d.memory.around(at).is_some_and(fits) {
                 return Err(Status::INVALID_VALUE);
             }
-            let bytes = pattern.repeat(count as usize);
-            if write_host(at, &bytes) < bytes.len() { Err(Status::INVALID_VALUE) } else { Ok(()) }
+            // A client may have registered more than can be written.
+            let bytes = pattern.repeat(count.min(CHUNK / pattern.len() as u64) as usize);
+            for done in (0..len).step_by(CHUNK as usize) {
+                let part = &bytes[..(len - done).min(CHUNK) as usize];
+                if write_host(at + done, part) < part.len() {
+                    return Err(Status::INVALID_VALUE);
+                }
+            }
+            Ok(())
         }
     }
 }
@@ -154,6 +164,9 @@ pub(super) fn fill_rows(d: &mut Driver, rows: &Fill) -> Outcome {
     let row_bytes = rows.width.saturating_mul(rows.pattern.len() as u64);
     if rows.height > 1 && rows.pitch < row_bytes {
         return Err(Status::INVALID_VALUE);
+    }
+    if rows.width == 0 {
+        return Ok(());
     }
     for y in 0..rows.height {
         let row = rows.pitch.checked_mul(y).and_then(|o| rows.to.checked_add(o));

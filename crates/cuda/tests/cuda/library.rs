@@ -75,9 +75,10 @@ fn calls_unimplemented_functions() {
     }
 }
 
-/// Compiles a C program and runs it with the driver's path, once for each way in which faults end.
+/// Compiles a C program and runs it with the driver's path and arguments, once for each way in which
+/// faults end.
 #[cfg(target_os = "linux")]
-fn run_program(source: &str, faults: &[&str]) {
+fn run_program(source: &str, faults: &[&str], arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(source.replace('.', "-"));
     let compiled = Command::new("cc")
@@ -90,7 +91,8 @@ fn run_program(source: &str, faults: &[&str]) {
         .expect("a C compiler: cargo needs one for linking, too");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     for faults in faults {
-        let ran = Command::new(&program).arg(library()).env("SIMTLAB_FAULTS", faults).output();
+        let mut command = Command::new(&program);
+        let ran = command.arg(library()).args(arguments).env("SIMTLAB_FAULTS", faults).output();
         let ran = ran.unwrap();
         let said = String::from_utf8_lossy(&ran.stdout);
         assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
@@ -100,17 +102,32 @@ fn run_program(source: &str, faults: &[&str]) {
 #[test]
 #[cfg(target_os = "linux")]
 fn processes_may_fork_and_close_it() {
-    run_program("process.c", &["stop"]);
+    run_program("process.c", &["stop"], &[]);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn host_memory_is_used_in_place_or_copied() {
-    run_program("host_memory.c", &["stop", "warn", "launch"]);
+    run_program("host_memory.c", &["stop", "warn", "launch"], &[]);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn processes_share_memory_and_events() {
-    run_program("two_processes.c", &["stop"]);
+    run_program("two_processes.c", &["stop"], &[]);
+}
+
+/// `SIMTLAB_FUZZ_COUNT` makes as many calls.
+#[test]
+#[cfg(target_os = "linux")]
+fn careless_programs_get_errors() {
+    let calls = std::env::var("SIMTLAB_FUZZ_COUNT");
+    let calls = calls.ok().and_then(|calls| calls.parse().ok()).unwrap_or(20_000_u64);
+    let list = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("careless-names");
+    let names: Vec<&str> = cuda::exports::names().into_iter().map(|(name, _)| name).collect();
+    std::fs::write(&list, names.join("\n")).unwrap();
+    let list = list.to_str().unwrap();
+    for seed in ["1", "6"] {
+        run_program("careless.c", &["stop"], &[list, &calls.to_string(), seed]);
+    }
 }

@@ -3,10 +3,12 @@
 mod attributes;
 mod calls;
 mod capture;
+mod client_functions;
 mod common;
 mod context;
 mod fat_binaries;
 mod graph_nodes;
+mod handles;
 mod library;
 mod mappings;
 mod memory_limit;

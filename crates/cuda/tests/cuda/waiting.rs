@@ -126,6 +126,25 @@ fn a_kernel_and_the_host_alternate() {
 }
 
 #[test]
+fn a_library_is_unloaded_after_its_kernels() {
+    let f = Fixture::new(0);
+    let [stream, _] = f.streams;
+    let library = written(|out| cuLibraryLoadData(out, PTX.as_ptr().addr(), 0, 0, 0, 0, 0, 0));
+    let answer = written(|out| cuLibraryGetKernel(out, library, c"answer".as_ptr().addr()));
+    let (mut words, mut rounds) = (f.words, 1_u32);
+    let mut params = [at(&mut words), at(&mut rounds)];
+    ok(cuLaunchKernel(answer, 1, 1, 1, 1, 1, 1, 0, stream, at(&mut params), 0));
+    is(cuStreamQuery(stream), Status::NOT_READY);
+    let unloads = std::thread::spawn(move || cuLibraryUnload(library));
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!unloads.is_finished());
+    f.set_word(0, 1);
+    ok(unloads.join().unwrap());
+    ok(cuStreamSynchronize(stream));
+    assert_eq!(f.word(1), 1);
+}
+
+#[test]
 fn work_after_a_waiting_kernel_waits() {
     let f = Fixture::new(0);
     let [stream, other] = f.streams;
