@@ -64,7 +64,7 @@ extern "C" fn called_with_a_status(_stream: u64, status: i32, data: usize) {
 const PTX: &[u8] = b".version 7.0 .target sm_70 .address_size 64 .visible .entry k() { ret; }\0";
 
 #[test]
-fn calls_that_would_wait_for_their_own_stream_are_refused() {
+fn calls_that_wait_for_their_own_stream_are_refused() {
     ok(cuInit(0));
     let context = written(|out| cuCtxCreate_v2(out, 0, 0));
     let stream = written(|out| cuStreamCreate(out, 0));

@@ -126,7 +126,7 @@ fn a_kernel_and_the_host_alternate() {
 }
 
 #[test]
-fn a_library_is_unloaded_after_its_kernels() {
+fn a_library_ends_after_its_kernels() {
     let f = Fixture::new(0);
     let [stream, _] = f.streams;
     let library = written(|out| cuLibraryLoadData(out, PTX.as_ptr().addr(), 0, 0, 0, 0, 0, 0));
