@@ -189,7 +189,12 @@ impl Machine<'_> {
                 return Err(MISUSE);
             }
             let number = last.map_or(0, |(_, number)| number);
-            let Some(plane) = objects.kept[number].plane.as_ref() else { return Ok(None) };
+            let Some(mut plane) = objects.kept[number].plane.as_ref() else { return Ok(None) };
+            let row;
+            if found.resource.is_row_for(op.op.geometry) {
+                row = plane.row();
+                plane = &row;
+            }
             let Some(bytes) = bytes_of(memory, &op.memories[1], plane) else { return Ok(None) };
             let rows = sampled.rows(level, plane, bytes, reads.as_mut());
             Ok(Some((rows, plane.element_bytes())))

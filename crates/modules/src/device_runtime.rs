@@ -7,15 +7,23 @@ use ptx::{Object, Select};
 
 use crate::module::{LoadError, findings};
 
-/// The texts, by name: launches of kernels, barriers of a grid, conditions of graphs.
-const TEXTS: [(&str, &str); 3] = [
+/// The texts, by name: launches of kernels, the same by older names, barriers of a grid, conditions
+/// of graphs.
+const TEXTS: [(&str, &str); 4] = [
     ("device_launches.ptx", include_str!("device/device_launches.ptx")),
+    ("old_launches.ptx", include_str!("device/old_launches.ptx")),
     ("grid_barrier.ptx", include_str!("device/grid_barrier.ptx")),
     ("graph_conditions.ptx", include_str!("device/graph_conditions.ptx")),
 ];
 
 /// Beginnings of the names that the texts define.
-const PREFIXES: [&str; 3] = ["__cudaCDP2", "cudaCG", "cudaGraphSetConditional"];
+const PREFIXES: [&str; 5] = [
+    "__cudaCDP2",
+    "cudaGetParameterBufferV2",
+    "cudaLaunchDeviceV2",
+    "cudaCG",
+    "cudaGraphSetConditional",
+];
 
 /// Returns whether a text may refer to the device runtime.
 pub(crate) fn is_needed(text: &str) -> bool {
@@ -63,7 +71,8 @@ mod tests {
 
     #[test]
     fn the_texts_define_what_their_names_say() {
-        assert!(is_device_runtime(TEXTS[0].1) && !is_device_runtime(TEXTS[1].1));
+        assert!(is_device_runtime(TEXTS[0].1) && !is_device_runtime(TEXTS[2].1));
+        assert!(!is_device_runtime(TEXTS[1].1));
         let call = ".extern .func  (.param .b32 func_retval0) __cudaCDP2LaunchDeviceV2\n(";
         assert!(is_needed(call) && !is_device_runtime(call) && !is_needed("cudaDeviceSynchronize"));
         // Both lower as they are.

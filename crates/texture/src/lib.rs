@@ -117,11 +117,3 @@ impl Sampler {
         }
     }
 }
-
-/// Whether an instruction of a geometry can access a texture of another.
-#[must_use]
-pub fn accepts(instruction: Geometry, texture: Geometry, surface: bool) -> bool {
-    // The faces of a cube are layers of a surface.
-    let faces = surface && instruction == Geometry::D2Layered && texture.is_cube();
-    instruction == texture || faces
-}

@@ -130,6 +130,12 @@ impl Plane {
         })
     }
 
+    /// Returns the first row of a plane.
+    #[must_use]
+    pub fn row(&self) -> Self {
+        Self { dimensions: 1, ..*self }
+    }
+
     /// Returns the address of its first byte, and how many there are up to its last.
     #[must_use]
     pub fn extent(&self) -> (u64, u64) {

@@ -131,6 +131,22 @@ impl Resource {
         Self { storage, address, shape, first_level: 0, levels, first_layer: 0, layers }
     }
 
+    /// Whether an instruction of a geometry can access it, as a surface or as a texture.
+    #[must_use]
+    pub fn accepts(&self, instruction: Geometry, surface: bool) -> bool {
+        let geometry = self.shape.geometry;
+        // The faces of a cube are layers of a surface.
+        let faces = surface && instruction == Geometry::D2Layered && geometry.is_cube();
+        instruction == geometry || faces || !surface && self.is_row_for(instruction)
+    }
+
+    /// Whether an instruction takes a plane of one row for that row.
+    #[must_use]
+    pub fn is_row_for(&self, instruction: Geometry) -> bool {
+        let is_plane = self.shape.geometry == Geometry::D2;
+        instruction == Geometry::D1 && is_plane && self.shape.extents[1] == 1
+    }
+
     /// Checks that it can be accessed: after this, no sum of it overflows.
     ///
     /// # Errors

@@ -20,8 +20,8 @@ use simt::memory::{AccessKind, Width};
 use simt::observe::{Events, Observer};
 use smallvec::SmallVec;
 use texture::{
-    BYTES, Channel, Descriptor, DescriptorError, Request, SurfaceError, Texel, accepts, gather,
-    place, query, sample,
+    BYTES, Channel, Descriptor, DescriptorError, Request, SurfaceError, Texel, gather, place,
+    query, sample,
 };
 use thiserror::Error;
 
@@ -293,7 +293,13 @@ fn fitting<S: Copy, T: TextureThread<S>>(
     let found = thread.object(handle)?;
     match misfit(op, &found) {
         Some(misuse) => Err(thread.misuse(handle, misuse)),
-        None => Ok(found),
+        None => {
+            let mut found = found;
+            if found.resource.is_row_for(op.geometry) {
+                found.resource.shape.geometry = op.geometry;
+            }
+            Ok(found)
+        }
     }
 }
 
@@ -303,7 +309,7 @@ pub fn misfit<S>(op: &TextureOp<S>, found: &Descriptor) -> Option<TextureMisuse>
     let (surface, geometry) = (op.kind.is_surface(), found.resource.shape.geometry);
     if found.surface != surface {
         Some(TextureMisuse::Kind { surface: found.surface })
-    } else if !accepts(op.geometry, geometry, surface) {
+    } else if !found.resource.accepts(op.geometry, surface) {
         Some(TextureMisuse::Geometry { object: geometry, instruction: op.geometry })
     } else {
         None

@@ -268,6 +268,23 @@ fn every_geometry_is_sampled() {
     assert_eq!(f32::from_bits(device.run("cubes", point(cubes), &[given])[0][0]), 24.0);
 }
 
+/// `cudaMallocArray` with a height of 1 makes a plane of one row, which programs sample as a line.
+#[test]
+fn a_plane_of_one_row_is_sampled_as_a_line() {
+    let device = Device::new();
+    let values = |height: u64, mode: i32| {
+        let plane = numbered([10, height, 0], 0);
+        let handle = texture(&mut of_array(ARRAY, plane), &mut sampled(0, mode, 1));
+        let rows = device.floats("one", handle, &[&[3.5], &[4.0], &[4.25], &[-9.0], &[99.0]]);
+        rows.into_iter().map(|row| row[0]).collect::<Vec<_>>()
+    };
+    // Clamped, then with a border of zeros, which no row beside the only one shares.
+    assert_eq!(values(1, 1), [3.0, 3.5, 3.75, 0.0, 9.0]);
+    assert_eq!(values(1, 3), [3.0, 3.5, 3.75, 0.0, 0.0]);
+    let plane = texture(&mut of_array(ARRAY, numbered([10, 2, 0], 0)), &mut sampled(0, 1, 1));
+    is(device.try_run("one", plane, &[[0; 8]]).0, Status::LAUNCH_FAILED);
+}
+
 #[test]
 fn levels_views_and_queries() {
     let device = Device::new();
