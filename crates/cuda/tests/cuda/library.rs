@@ -75,7 +75,7 @@ fn calls_unimplemented_functions() {
     }
 }
 
-/// Compiles a C program and runs it with the driver's path and arguments, once for each way in which
+/// Compiles a C program and runs it with the driver's path and arguments, for each way in which
 /// faults end.
 #[cfg(target_os = "linux")]
 fn run_program(source: &str, faults: &[&str], arguments: &[&str]) {
