@@ -165,6 +165,9 @@ driver! {
     cuDriverGetVersion(out: Ptr);
     cuDeviceGetCount(out: Ptr);
     cuDeviceGetAttribute(out: Ptr, attribute: i32, device: i32);
+    cuDeviceGetName(out: Ptr, len: i32, device: i32);
+    cuDeviceGetUuid_v2(out: Ptr, device: i32);
+    cuDeviceTotalMem_v2(out: Ptr, device: i32);
     cuDevicePrimaryCtxRetain(out: Ptr, device: i32);
     cuCtxGetCurrent(out: Ptr);
     cuCtxSetCurrent(context: u64);
@@ -179,6 +182,7 @@ driver! {
     cuGraphLaunch(exec: u64, stream: u64);
     cuLaunchHostFunc(stream: u64, function: Ptr, data: Ptr);
     cuMemAlloc_v2(out: Ptr, len: usize);
+    cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr);
     cuMemFree_v2(address: u64);
     cuMemcpyHtoD_v2(to: u64, from: Ptr, len: usize);
     cuMemcpyDtoH_v2(to: Ptr, from: u64, len: usize);

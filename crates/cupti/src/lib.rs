@@ -3,13 +3,14 @@
 //!
 //! The driver library tells what happens while somebody listens (`listener`): calls of the driver
 //! and the runtime with their arguments, kernels, copies and fills. That becomes records
-//! (`activity`), some by what calls do (`operations`), which the client gets in buffers of its own,
-//! and calls of its function (`callbacks`). Times are those of the host: a kernel lasts as long as
-//! the virtual device takes.
+//! (`activity`), some by what calls do (`operations`) and some of devices (`devices`), which the
+//! client gets in buffers of its own, and calls of its function (`callbacks`). Times are those of
+//! the host: a kernel lasts as long as the virtual device takes.
 
 mod activity;
 mod callbacks;
 mod client;
+mod devices;
 pub mod exports;
 mod listener;
 mod names;

@@ -33,6 +33,16 @@ thread_local! {
     static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
     /// Whether the thread is in a function of the client that this library has called.
     static IS_CALLED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the thread asks the driver something for a record.
+    static ASKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Asks the driver something, of which nothing is recorded. The state must not be locked.
+pub(crate) fn asking<T>(body: impl FnOnce() -> T) -> T {
+    let before = ASKS.replace(true);
+    let answer = body();
+    ASKS.set(before);
+    answer
 }
 
 /// Has the driver tell what happens, as long as somebody wants to hear of it.
@@ -48,6 +58,9 @@ extern "C" fn heard(event: Ptr) -> u64 {
 }
 
 fn hear(event: Ptr) -> u64 {
+    if ASKS.get() {
+        return 0;
+    }
     let now = activity::now();
     let Ok(event) = get::<DriverEvent>(event) else { return now };
     match event.what {

@@ -1,9 +1,10 @@
 //! Records that follow from the arguments of calls: synchronisations, records of events,
-//! allocations of memory.
+//! allocations of memory, streams and pools.
 
 use cuda_abi::DriverEvent;
 use cuda_abi::host::get;
 
+use crate::devices;
 use crate::listener::Call;
 use crate::records::*;
 use crate::state::{State, with};
@@ -20,6 +21,10 @@ enum Operation {
     Allocate(u32, Option<usize>),
     /// It frees memory, the first argument. The number is that of the stream.
     Free(Option<usize>),
+    /// It creates a stream, to which the first argument points: with flags, with a priority.
+    Stream(bool, bool),
+    /// It creates, destroys or trims a pool: the type of the operation.
+    Pool(u32),
 }
 
 /// The functions by name.
@@ -70,6 +75,21 @@ const OPERATIONS: &[(&[&str], Operation)] = {
         ),
         (&["cuMemFree", "cuMemFreeHost", "cudaFree", "cudaFreeHost"], Free(None)),
         (&["cuMemFreeAsync", "cudaFreeAsync"], Free(Some(1))),
+        (&["cudaStreamCreate"], Stream(false, false)),
+        (&["cuStreamCreate", "cudaStreamCreateWithFlags"], Stream(true, false)),
+        (&["cuStreamCreateWithPriority", "cudaStreamCreateWithPriority"], Stream(true, true)),
+        (
+            &["cuMemPoolCreate", "cudaMemPoolCreate"],
+            Pool(CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED),
+        ),
+        (
+            &["cuMemPoolDestroy", "cudaMemPoolDestroy"],
+            Pool(CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED),
+        ),
+        (
+            &["cuMemPoolTrimTo", "cudaMemPoolTrimTo"],
+            Pool(CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED),
+        ),
     ]
 };
 
@@ -86,15 +106,26 @@ pub(crate) fn record(call: &Call, event: &DriverEvent, (start, end): (u64, u64))
         CUPTI_ACTIVITY_KIND_CUDA_EVENT,
         CUPTI_ACTIVITY_KIND_MEMORY2,
         CUPTI_ACTIVITY_KIND_CONTEXT,
+        CUPTI_ACTIVITY_KIND_DEVICE,
+        CUPTI_ACTIVITY_KIND_STREAM,
+        CUPTI_ACTIVITY_KIND_MEMORY_POOL,
     ];
     if !with(|state| wanted.iter().any(|kind| state.kinds.contains(kind))) {
         return;
     }
+    devices::record();
+    let Some(operation) = operation(&call.name) else {
+        return with(|state| context(state, event));
+    };
+    let done = Done { call, event, start, end };
+    if let Operation::Pool(operation) = operation {
+        done.pool(operation);
+    }
     with(|state| {
         context(state, event);
-        let Some(operation) = operation(&call.name) else { return };
-        let done = Done { call, event, start, end };
         match operation {
+            Operation::Stream(flags, priority) => done.stream(state, flags, priority),
+            Operation::Pool(_) => {}
             Operation::Synchronize(kind, stream, of) => done.synchronize(state, kind, stream, of),
             Operation::Record => done.event(state),
             Operation::Allocate(kind, stream) => done.allocate(state, kind, stream),
@@ -136,6 +167,69 @@ impl Done<'_> {
             0 => 0,
             block => get(block + 8 * index).unwrap_or(0),
         }
+    }
+
+    /// A number of 4 bytes among the arguments, by its place.
+    fn word(&self, offset: usize) -> u32 {
+        match self.event.arguments {
+            0 => 0,
+            block => get(block + offset).unwrap_or(0),
+        }
+    }
+
+    fn stream(&self, state: &mut State, flags: bool, priority: bool) {
+        let kind = CUPTI_ACTIVITY_KIND_STREAM;
+        let handle = get::<u64>(self.argument(0) as usize);
+        if self.event.status != 0 || !state.kinds.contains(&kind) {
+            return;
+        }
+        let Ok(handle) = handle else { return };
+        let flag = match flags && self.word(8) != 0 {
+            true => CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING,
+            false => CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT,
+        };
+        let priority = if priority { self.word(12).cast_signed().clamp(-5, 0) } else { 0 };
+        let record = Stream {
+            kind,
+            contextId: state.context(self.event.context),
+            streamId: state.stream(handle),
+            priority: priority.cast_unsigned(),
+            flag,
+            correlationId: self.call.correlation,
+        };
+        state.push(record.to_bytes());
+    }
+
+    /// Records what was done with a pool, of which the driver is asked: the state is not locked.
+    fn pool(&self, operation: u32) {
+        let kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+        if self.event.status != 0 || !with(|state| state.kinds.contains(&kind)) {
+            return;
+        }
+        let pool = match operation {
+            CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED => {
+                get::<u64>(self.argument(0) as usize).unwrap_or(0)
+            }
+            _ => self.argument(0),
+        };
+        let is_trimmed = operation == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED;
+        let [releaseThreshold, size, utilizedSize] = devices::pool(pool);
+        let record = MemoryPool {
+            kind,
+            memoryPoolOperationType: operation,
+            memoryPoolType: CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+            correlationId: self.call.correlation,
+            processId: std::process::id(),
+            deviceId: self.event.device.cast_unsigned(),
+            minBytesToKeep: if is_trimmed { self.argument(1) } else { 0 },
+            address: pool,
+            size,
+            releaseThreshold,
+            timestamp: self.end,
+            utilizedSize,
+            ..MemoryPool::default()
+        };
+        with(|state| state.push(record.to_bytes()));
     }
 
     fn synchronize(

@@ -229,6 +229,78 @@ records! {
         processId: u64,
     }
 
+    /// A device.
+    Device = "CUpti_ActivityDevice6" {
+        kind: u32,
+        flags: u32,
+        globalMemoryBandwidth: u64,
+        globalMemorySize: u64,
+        constantMemorySize: u32,
+        l2CacheSize: u32,
+        numThreadsPerWarp: u32,
+        coreClockRate: u32,
+        numMemcpyEngines: u32,
+        numMultiprocessors: u32,
+        maxIPC: u32,
+        maxWarpsPerMultiprocessor: u32,
+        maxBlocksPerMultiprocessor: u32,
+        maxSharedMemoryPerMultiprocessor: u32,
+        maxRegistersPerMultiprocessor: u32,
+        maxRegistersPerBlock: u32,
+        maxSharedMemoryPerBlock: u32,
+        maxThreadsPerBlock: u32,
+        maxBlockDimX: u32,
+        maxBlockDimY: u32,
+        maxBlockDimZ: u32,
+        maxGridDimX: u32,
+        maxGridDimY: u32,
+        maxGridDimZ: u32,
+        computeCapabilityMajor: u32,
+        computeCapabilityMinor: u32,
+        id: u32,
+        eccEnabled: u32,
+        uuid: [u8; 16],
+        name: u64,
+        isCudaVisible: u8,
+        isMigEnabled: u8,
+        reserved: [u8; 6],
+        gpuInstanceId: u32,
+        computeInstanceId: u32,
+        migUuid: [u8; 16],
+        isNumaNode: u32,
+        numaId: u32,
+        numTpcs: u32,
+        reserved0: u32,
+    }
+
+    /// A stream that was created.
+    Stream = "CUpti_ActivityStream" {
+        kind: u32,
+        contextId: u32,
+        streamId: u32,
+        priority: u32,
+        flag: u32,
+        correlationId: u32,
+    }
+
+    /// A memory pool that was created, destroyed or trimmed.
+    MemoryPool = "CUpti_ActivityMemoryPool3" {
+        kind: u32,
+        memoryPoolOperationType: u32,
+        memoryPoolType: u32,
+        correlationId: u32,
+        processId: u32,
+        deviceId: u32,
+        minBytesToKeep: u64,
+        address: u64,
+        size: u64,
+        releaseThreshold: u64,
+        timestamp: u64,
+        utilizedSize: u64,
+        isManagedPool: u8,
+        pad2: [u8; 7],
+    }
+
     /// What the client was doing when it made a call.
     ExternalCorrelation = "CUpti_ActivityExternalCorrelation" {
         kind: u32,
@@ -255,13 +327,23 @@ constants! {
     CUPTI_ACTIVITY_KIND_KERNEL = 3;
     CUPTI_ACTIVITY_KIND_DRIVER = 4;
     CUPTI_ACTIVITY_KIND_RUNTIME = 5;
+    CUPTI_ACTIVITY_KIND_DEVICE = 8;
     CUPTI_ACTIVITY_KIND_CONTEXT = 9;
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10;
     CUPTI_ACTIVITY_KIND_OVERHEAD = 17;
     CUPTI_ACTIVITY_KIND_CUDA_EVENT = 36;
+    CUPTI_ACTIVITY_KIND_STREAM = 37;
     CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38;
     CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION = 39;
     CUPTI_ACTIVITY_KIND_MEMORY2 = 49;
+    CUPTI_ACTIVITY_KIND_MEMORY_POOL = 50;
+    CUPTI_ACTIVITY_FLAG_DEVICE_CONCURRENT_KERNELS = 1;
+    CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT = 1;
+    CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING = 2;
+    CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL = 1;
+    CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED = 1;
+    CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED = 2;
+    CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED = 3;
     CUPTI_ACTIVITY_MEMCPY_KIND_HTOD = 1;
     CUPTI_ACTIVITY_MEMCPY_KIND_DTOH = 2;
     CUPTI_ACTIVITY_MEMCPY_KIND_DTOD = 8;
@@ -299,7 +381,10 @@ pub fn size(kind: u32) -> Option<usize> {
         CUPTI_ACTIVITY_KIND_CUDA_EVENT => 5,
         CUPTI_ACTIVITY_KIND_MEMORY2 => 6,
         CUPTI_ACTIVITY_KIND_CONTEXT => 7,
-        CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION => 8,
+        CUPTI_ACTIVITY_KIND_DEVICE => 8,
+        CUPTI_ACTIVITY_KIND_STREAM => 9,
+        CUPTI_ACTIVITY_KIND_MEMORY_POOL => 10,
+        CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION => 11,
         _ => return None,
     };
     layouts().get(name).map(|layout| layout.1)

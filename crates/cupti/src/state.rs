@@ -57,6 +57,8 @@ pub(crate) struct State {
     event_records: u64,
     /// Contexts of which there was a record.
     pub(crate) recorded_contexts: BTreeSet<u64>,
+    /// Whether there were records of the devices.
+    pub(crate) recorded_devices: bool,
     /// Kind and bytes of memory that was allocated since somebody listens.
     pub(crate) allocations: BTreeMap<u64, (u32, u64)>,
 }

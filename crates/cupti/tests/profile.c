@@ -23,6 +23,13 @@ extern int cuEventCreate(void **out, unsigned flags);
 extern int cuEventRecord(void *event, void *stream);
 extern int cuEventSynchronize(void *event);
 extern int cuStreamCreate(void **out, unsigned flags);
+extern int cuStreamCreateWithPriority(void **out, unsigned flags, int priority);
+extern int cuStreamDestroy_v2(void *stream);
+extern int cuMemPoolCreate(void **out, const void *properties);
+extern int cuMemPoolSetAttribute(void *pool, int attribute, void *value);
+extern int cuMemPoolTrimTo(void *pool, size_t keep);
+extern int cuMemPoolDestroy(void *pool);
+extern int cuDeviceGetAttribute(int *out, int attribute, int device);
 extern int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
 extern int cuStreamSynchronize(void *stream);
 extern int cuCtxSynchronize(void);
@@ -68,7 +75,7 @@ static const char PTX[] =
     "  ld.global.u32 %r1, [%d0];\n  st.shared.u32 [s], %r1;\n  st.global.u32 [%d0], %r1;\n  ret;\n}\n";
 
 /* Records, one after the other, and how often a buffer was asked for. */
-static uint8_t records[1 << 16][160];
+static uint8_t records[1 << 16][200];
 static int count, requests;
 static size_t room = 1024;
 
@@ -85,7 +92,7 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
   int status;
   while ((status = cuptiActivityGetNextRecord(buffer, used, &record)) == 0) {
     size_t left = used - (record - buffer);
-    memcpy(records[count++], record, left < 160 ? left : 160);
+    memcpy(records[count++], record, left < 200 ? left : 200);
   }
   CHECK(status == 12);
   record = buffer + used + 8;
@@ -254,6 +261,51 @@ static void operations(void) {
   room = 1024;
 }
 
+/* Devices, streams and pools, at the offsets of cupti_activity.h. */
+static void objects(void) {
+  enum { DEVICE = 8, STREAM = 37, POOL = 50 };
+  CHECK(cuptiActivityEnable(DEVICE) == 0 && cuptiActivityEnable(STREAM) == 0 && cuptiActivityEnable(POOL) == 0);
+  room = 1 << 16;
+  count = 0;
+  void *plain, *other, *pool;
+  CHECK(cuStreamCreate(&plain, 1) == 0 && cuStreamCreateWithPriority(&other, 0, -3) == 0);
+  CHECK(cuStreamCreate(NULL, 0) != 0);
+  uint32_t properties[22] = {1, 0, 1, 0};
+  uint64_t threshold = 4096;
+  CHECK(cuMemPoolCreate(&pool, properties) == 0 && cuMemPoolSetAttribute(pool, 4, &threshold) == 0);
+  CHECK(cuMemPoolTrimTo(pool, 512) == 0 && cuMemPoolDestroy(pool) == 0);
+  CHECK(cuStreamDestroy_v2(plain) == 0 && cuStreamDestroy_v2(other) == 0 && cuptiActivityFlushAll(0) == 0);
+
+  /* Each device once, as its attributes are, with calls of which there is no record. */
+  const uint8_t *device = find(DEVICE, 112, 0);
+  int wanted[] = {9, 38, 10, 13, 40, 16}, value = 0;
+  for (int i = 0; i < 6; ++i) CHECK(cuDeviceGetAttribute(&value, wanted[i], 0) == 0 && word(device, 24 + 4 * i) == (uint32_t)value);
+  CHECK(wide(device, 16) > 0 && wide(device, 8) > 0 && word(device, 52) * 32 == 2048 && word(device, 104) >= 5);
+  char *name = (char *)(uintptr_t)wide(device, 136);
+  CHECK(memcmp(device + 120, "simtlab-device-0", 16) == 0 && strncmp(name, "Simtlab virtual device", 22) == 0);
+  CHECK(device[144] == 1 && word(device, 152) == 0xffffffff);
+  free(name);
+  int devices = 0, asked = 0, streams = 0, pools = 0;
+  uint64_t told[3][3] = {{1, 0, 0}, {3, 512, 4096}, {2, 0, 0}};
+  for (int i = 0; i < count; ++i) {
+    devices += word(records[i], 0) == DEVICE;
+    asked += word(records[i], 0) == DRIVER && word(records[i], 4) == 5;
+    if (word(records[i], 0) == STREAM) {
+      CHECK(word(records[i], 4) == 1 && word(records[i], 8) > 7);
+      CHECK(word(records[i], 16) == (streams ? 1u : 2u) && word(records[i], 12) == (streams ? (uint32_t)-3 : 0));
+      ++streams;
+    }
+    if (word(records[i], 0) == POOL && pools < 3) {
+      CHECK(word(records[i], 4) == told[pools][0] && word(records[i], 8) == 1 && wide(records[i], 24) == told[pools][1]);
+      CHECK(wide(records[i], 32) == (uint64_t)(uintptr_t)pool && wide(records[i], 48) == told[pools][2]);
+      ++pools;
+    }
+  }
+  CHECK(devices == 1 && asked == 0 && streams == 2 && pools == 3);
+  CHECK(cuptiActivityFlushAll(0) == 0);
+  room = 1024;
+}
+
 struct told { int site; const char *function; const void *params; const int *status; const char *symbol; void *context; uint32_t uid;
               uint64_t *data; uint32_t correlation; };
 static int enters, exits, fails;
@@ -351,6 +403,7 @@ int main(void) {
   CHECK(cuptiActivityGetAttribute(0, &len, &got) == 10 && cuptiActivityGetAttribute(2, &len, &got) == 1);
   activities();
   operations();
+  objects();
   clocks();
   CHECK(cuptiFinalize() == 0);
   count = 0;
