@@ -139,6 +139,51 @@ fn chains_of_operations_under_one_mask_are_selected_at_their_end() {
     assert_eq!(products.next(), None, "{function}");
 }
 
+/// Returns the parameters of all blocks of a kernel that calls itself between divergent branches,
+/// with so many values that are needed behind each.
+fn parameters(values: usize, branches: usize) -> usize {
+    let declared = format!(".reg .pred %p<2>;\n.reg .b32 %n, %v<{values}>;\n.reg .b64 %a;\n");
+    let mut body = "ld.param.u32 %n, [n];\nld.param.u64 %a, [a];\n".to_owned();
+    for value in 0..values {
+        body += &format!("ld.global.u32 %v{value}, [%a+{}];\n", 4 * value);
+    }
+    for branch in 0..branches {
+        let value = branch % values;
+        body += &format!(
+            "setp.eq.u32 %p0, %v{value}, {branch};\n@%p0 bra L{branch};\n\
+             {{ .param .b64 to; .param .b32 n; st.param.b64 [to], %a; st.param.b32 [n], %n;\n\
+             call f, (to, n); }}\nadd.u32 %v{value}, %v{value}, 1;\nL{branch}:\n"
+        );
+    }
+    for value in 0..values {
+        body += &format!("st.global.u32 [%a+{}], %v{value};\n", 4 * value);
+    }
+    let text = format!(
+        ".version 8.5\n.target sm_80\n.address_size 64\n\
+         .func f(.param .b64 a, .param .b32 n);\n\
+         .func f(.param .b64 a, .param .b32 n)\n{{\n{declared}{body}ret;\n}}\n\
+         .visible .entry k(.param .u64 a, .param .u32 n)\n{{\n.reg .b32 %n;\n.reg .b64 %a;\n\
+         ld.param.u32 %n, [n];\nld.param.u64 %a, [a];\n\
+         {{ .param .b64 to; .param .b32 n; st.param.b64 [to], %a; st.param.b32 [n], %n;\n\
+         call f, (to, n); }}\nret;\n}}\n"
+    );
+    let mut found = None;
+    kernels(&text, [64, 1, 1], &mut |_, kernel| {
+        let function = function(kernel.code()).expect("it has one");
+        found = Some(function.blocks().map(|(_, block)| block.params.len()).sum());
+    });
+    found.expect("the kernel is well-formed")
+}
+
+/// What many values are on a stack does not grow with the product of values and branches.
+#[test]
+fn kernels_with_a_stack_have_few_parameters() {
+    let few = parameters(20, 8);
+    assert!(few > 2 * 20, "a few values are parameters: {few}");
+    let [one, many] = [100, 200].map(|values| parameters(values, 40));
+    assert!(many <= one + 10 && many < 1_000, "{one}, {many}");
+}
+
 #[test]
 fn functions_with_errors_are_refused() {
     use vector::{Condition, MaskOp, Terminator, Type, VerifyError};

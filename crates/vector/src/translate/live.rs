@@ -77,9 +77,9 @@ fn set(set: &mut Set, number: usize, value: bool) {
 #[derive(Debug)]
 pub(super) struct StandingRegisters {
     numbers: Numbers,
-    /// Registers that asynchronous operations read or write after their step: they are in the
-    /// interpreter's memory at all times.
-    in_flight: Set,
+    /// Registers that are in the interpreter's memory at all times: those that asynchronous
+    /// operations read or write after their step, and those that [`Self::keep_in_memory`] adds.
+    in_memory: Set,
     relevant: Vec<Rc<[Src]>>,
     /// By block: registers that are live at its beginning, and at its end.
     live: Vec<(Set, Set)>,
@@ -108,27 +108,41 @@ impl StandingRegisters {
                 live[b] = (now, end);
             }
         }
-        let mut in_flight = empty;
+        let mut in_memory = empty;
         for step in &code.steps {
             let Kind::Asynchronous(op) = &step.kind else { continue };
             let (operands, results) = op.in_flight();
-            let mut add = |home: Home| set(&mut in_flight, numbers.of(home), true);
+            let mut add = |home: Home| set(&mut in_memory, numbers.of(home), true);
             operands.iter().for_each(|&src| homes_of(src, &mut add));
             results.iter().filter_map(|&dst| home_of(dst)).for_each(add);
         }
-        Self { numbers, in_flight, relevant: code.relevant_registers(), live }
+        Self { numbers, in_memory, relevant: code.relevant_registers(), live }
     }
 
     /// Returns whether a register is in the interpreter's memory at all times.
-    pub(super) fn is_in_flight(&self, home: Home) -> bool {
-        has(&self.in_flight, self.numbers.of(home))
+    pub(super) fn is_in_memory(&self, home: Home) -> bool {
+        has(&self.in_memory, self.numbers.of(home))
+    }
+
+    /// Keeps in memory what is live at the beginning of one of these blocks, if that is more than
+    /// `most` registers.
+    pub(super) fn keep_in_memory(&mut self, blocks: &[u32], most: usize) {
+        let mut all = self.in_memory.clone();
+        for &block in blocks {
+            let live = &self.live[block as usize].0;
+            all.iter_mut().zip(live).for_each(|(all, bits)| *all |= bits);
+        }
+        let count: usize = all.iter().map(|bits| bits.count_ones() as usize).sum();
+        if count > most {
+            self.in_memory = all;
+        }
     }
 
     fn chosen(&self, block: u32, live: &Set) -> Vec<Home> {
         let mut list = Vec::new();
         for &src in &*self.relevant[block as usize] {
             homes_of(src, &mut |home| {
-                if has(live, self.numbers.of(home)) && !self.is_in_flight(home) {
+                if has(live, self.numbers.of(home)) && !self.is_in_memory(home) {
                     list.push(home);
                 }
             });

@@ -52,13 +52,18 @@ pub enum Untranslated {
 /// Most blocks of a function: with a block for each context, and with a stack in memory.
 const MAX_BLOCKS: [usize; 2] = [4_000, 40_000];
 
+/// Most registers that are values from block to block where lanes go on with the top of a stack in
+/// memory; if more are live there, they are in memory, too. Lanes come from anywhere, so that each
+/// block would have a parameter for each of them, and all would be moved each time. Kernels with 45
+/// and 75 such registers take the same time in both ways, one with 271 a tenth of the time in memory.
+const MAX_RESUMED: usize = 48;
+
+/// Most of these parameters, for all blocks of a kernel together: to allocate registers for more
+/// takes longer than most launches.
+const MAX_PARAMS: usize = 40_000;
+
 /// Most bits of the sets of live registers of all blocks.
 const MAX_LIVE: usize = 1 << 26;
-
-/// Most registers of kernels whose functions call themselves. Where lanes of the stack's top go on,
-/// code moves all registers that are live there, which is at every return of such functions: with
-/// 1,300 registers it takes twice the interpreter's time, with 80 a quarter.
-const MAX_REENTRANT: usize = 600;
 
 /// Returns whether a step is an access that the counts of its block include.
 #[must_use]
@@ -130,10 +135,6 @@ pub fn translate(code: &Code, order: Order, detailed: bool) -> Result<Function, 
     if code.blocks.len() > MAX_BLOCKS[1] || code.blocks.len() * registers > MAX_LIVE {
         return Err(Untranslated::TooLarge);
     }
-    let reentrant = code.blocks.iter().any(|block| matches!(block.end, End::ReturnBy(..)));
-    if reentrant && registers > MAX_REENTRANT {
-        return Err(Untranslated::TooLarge);
-    }
     // Such calls may lead anywhere, or any number of times into each other.
     let needs_stack = |end: &End| matches!(end, End::CallByAddress(..) | End::ReturnBy(..));
     if code.blocks.iter().any(|block| needs_stack(&block.end)) {
@@ -153,6 +154,11 @@ fn translate_with(
     detailed: bool,
     stack: Option<stack::Points>,
 ) -> Result<Function, Untranslated> {
+    let mut standing = live::StandingRegisters::new(code);
+    if let Some(points) = &stack {
+        let most = MAX_RESUMED.min(MAX_PARAMS / code.blocks.len());
+        standing.keep_in_memory(points.resumes(), most);
+    }
     let mut translator = Translator {
         code,
         order,
@@ -162,7 +168,7 @@ fn translate_with(
         ssa: Ssa::default(),
         contexts: Contexts::default(),
         loops: Loops::new(code),
-        standing: live::StandingRegisters::new(code),
+        standing,
         places: FxHashMap::default(),
         work: Vec::new(),
         block: Function::ENTRY,
@@ -256,7 +262,7 @@ impl Translator<'_> {
 
     fn read(&mut self, var: Var) -> Value {
         if let Var::Home(home) = var
-            && self.standing.is_in_flight(home)
+            && self.standing.is_in_memory(home)
         {
             return self.one(Op::LoadHome(home), &[], home.ty());
         }
@@ -265,7 +271,7 @@ impl Translator<'_> {
 
     fn write(&mut self, var: Var, value: Value) {
         if let Var::Home(home) = var
-            && self.standing.is_in_flight(home)
+            && self.standing.is_in_memory(home)
         {
             return self.effect(Op::StoreHome(home), &[value]);
         }

@@ -62,6 +62,11 @@ impl Points {
     fn is_rejoin(&self, block: u32) -> bool {
         self.rejoins[block as usize]
     }
+
+    /// Returns the blocks, ascending.
+    pub(super) fn resumes(&self) -> &[u32] {
+        &self.resumes
+    }
 }
 
 impl Translator<'_> {
@@ -303,6 +308,7 @@ impl Translator<'_> {
         {
             homes_of(*site, &mut add);
         }
+        operands.retain(|&home| !self.standing.is_in_memory(home));
         let mut args = vec![self.read(Var::Running)];
         args.extend(operands.iter().map(|&home| self.read(Var::Home(home))).collect::<Vec<_>>());
         let op = Op::InterpretEnd(Box::new(InterpretedEnd { block: number, operands }));

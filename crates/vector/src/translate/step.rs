@@ -263,7 +263,7 @@ impl Translator<'_> {
     /// Has the interpreter execute the step.
     pub(super) fn interpret(&mut self, kind: &Kind, on: On) -> Result<(), Untranslated> {
         let (mut step, args) = self.interpreted(kind);
-        self.leave_in_flight(&mut step.results);
+        self.leave_in_memory(&mut step.results);
         let types: Vec<Type> =
             step.results.iter().map(|h| h.map_or(Type::Scalar, Home::ty)).collect();
         let homes = step.results.clone();
@@ -280,9 +280,9 @@ impl Translator<'_> {
     }
 
     /// Leaves out results that the interpreter writes where they stay.
-    fn leave_in_flight(&self, results: &mut [Option<Home>]) {
+    fn leave_in_memory(&self, results: &mut [Option<Home>]) {
         for result in results {
-            *result = result.filter(|&home| !self.standing.is_in_flight(home));
+            *result = result.filter(|&home| !self.standing.is_in_memory(home));
         }
     }
 
@@ -291,7 +291,7 @@ impl Translator<'_> {
     fn interpret_and_wait(&mut self, kind: &Kind, on: On) {
         let (mut step, args) = self.interpreted(kind);
         let mut results = std::mem::take(&mut step.results);
-        self.leave_in_flight(&mut results);
+        self.leave_in_memory(&mut results);
         let args: Vec<Value> = std::iter::once(on.lanes).chain(args).collect();
         self.effect(Op::Interpret(Box::new(step)), &args);
         let (block, mut homes) = self.standing.after_step(self.code, self.step);
@@ -323,7 +323,7 @@ impl Translator<'_> {
         let step = &self.code.steps[self.step as usize];
         step.operands(&mut |src| homes_of(src, &mut add));
         // Those in flight are where the interpreter reads and writes them.
-        operands.retain(|&home| !self.standing.is_in_flight(home));
+        operands.retain(|&home| !self.standing.is_in_memory(home));
         let mut results = Vec::new();
         let mut result = |dst: Dst| match dst {
             Dst::None => results.push(None),
