@@ -55,7 +55,7 @@ const MAX_BLOCKS: [usize; 2] = [4_000, 40_000];
 /// Most registers that are values from block to block where lanes go on with the top of a stack in
 /// memory; if more are live there, they are in memory, too. Lanes come from anywhere, so that each
 /// block would have a parameter for each of them, and all would be moved each time. Kernels with 45
-/// and 75 such registers take the same time in both ways, one with 271 a tenth of the time in memory.
+/// and 75 such registers take the same time in both ways, one with 271 a tenth of it in memory.
 const MAX_RESUMED: usize = 48;
 
 /// Most of these parameters, for all blocks of a kernel together: to allocate registers for more
