@@ -90,6 +90,16 @@ fn rows<const K: usize>(sources: &[u64], lanes: usize) -> [&[u64]; K] {
     std::array::from_fn(|i| sources.get(i * lanes..(i + 1) * lanes).unwrap_or(&ZEROS[..lanes]))
 }
 
+/// The sources of one lane. A loop and no `map`, which each of thousands of callers would compile.
+#[inline]
+fn sources_of<const K: usize>(rows: &[&[u64]; K], lane: usize) -> [u64; K] {
+    let mut sources = [0; K];
+    for (source, row) in sources.iter_mut().zip(rows) {
+        *source = row[lane];
+    }
+    sources
+}
+
 /// Sets the result of each lane to `f` of its sources.
 #[inline]
 fn map<const K: usize>(
@@ -100,7 +110,7 @@ fn map<const K: usize>(
 ) {
     let rows = rows::<K>(sources, lanes);
     for (lane, result) in results[..lanes].iter_mut().enumerate() {
-        *result = f(rows.map(|row| row[lane]));
+        *result = f(sources_of(&rows, lane));
     }
 }
 
@@ -115,7 +125,7 @@ fn map2<const K: usize>(
     let rows = rows::<K>(sources, lanes);
     let (first, second) = results.split_at_mut(lanes);
     for (lane, (first, second)) in first.iter_mut().zip(&mut second[..lanes]).enumerate() {
-        (*first, *second) = f(rows.map(|row| row[lane]));
+        (*first, *second) = f(sources_of(&rows, lane));
     }
 }
 
