@@ -10,6 +10,7 @@ use crate::commit::Commits;
 use crate::context::{Context, unrank};
 use crate::detail::Detail;
 use crate::group_products::GroupProducts;
+use crate::level;
 use crate::slice::Slice;
 use crate::stack::{Entry, Target};
 use crate::step::StepOutcome;
@@ -282,9 +283,10 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs until at least `issues` vector instructions have been issued in all, or the launch ends
-    /// or stops.
+    /// or stops. With `SHARED`, steps are executed by [`level::portable_step`], else by code of its
+    /// own.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, issues: u64) -> Result<Flow, Declined> {
+    pub(crate) fn advance<const SHARED: bool>(&mut self, issues: u64) -> Result<Flow, Declined> {
         if self.ctas.is_empty() {
             self.begin()?;
         } else if !self.ctas[self.slot].alive {
@@ -302,7 +304,7 @@ impl<'m> Machine<'m> {
             if self.ctas[self.slot].warps.is_empty() {
                 self.allocate_storage(self.slot);
             }
-            self.turn()?;
+            self.turn::<SHARED>()?;
             if self.is_stopped() {
                 return Ok(Flow::Stopped);
             }
@@ -507,7 +509,7 @@ impl<'m> Machine<'m> {
 
     /// Runs a turn of one warp, or, with a worker, of all warps of the CTA.
     #[inline(always)]
-    fn turn(&mut self) -> Result<(), Declined> {
+    fn turn<const SHARED: bool>(&mut self) -> Result<(), Declined> {
         if let Some(worker) = self.worker.take() {
             return self.visit(worker);
         }
@@ -521,7 +523,7 @@ impl<'m> Machine<'m> {
         let mut warp = std::mem::replace(&mut cta.warps[self.group], vacant());
         let mut end = Ok(());
         while let Some(&top) = warp.stack.top() {
-            match self.block(code, &mut warp, &top) {
+            match self.block::<SHARED>(code, &mut warp, &top) {
                 Ok(StepOutcome::Next) if self.back_edges < BACK_EDGES => {}
                 Ok(_) => break,
                 Err(declined) => {
@@ -536,7 +538,7 @@ impl<'m> Machine<'m> {
 
     /// Runs a block, or the rest of it.
     #[inline(always)]
-    fn block(
+    fn block<const SHARED: bool>(
         &mut self,
         code: &Code,
         warp: &mut Warp,
@@ -559,7 +561,15 @@ impl<'m> Machine<'m> {
                     on
                 }
             };
-            if on != 0 && self.step(warp, step, block.first + i as u64, on)? == StepOutcome::Park {
+            if on == 0 {
+                continue;
+            }
+            let pc = block.first + i as u64;
+            let outcome = match const { SHARED } {
+                true => level::portable_step(self, warp, step, pc, on)?,
+                false => self.step(warp, step, pc, on)?,
+            };
+            if outcome == StepOutcome::Park {
                 warp.resume = i + 1;
                 self.count(warp, top, (first, i + 1 - first), off)?;
                 return Ok(StepOutcome::Park);

@@ -9,13 +9,13 @@
 
 use crate::Declined;
 use crate::code::{Code, Kind, Memory, Src};
+use crate::level;
 use crate::machine::Machine;
 use crate::row::lanes;
 use crate::screen::AccessScreen;
 use crate::step::StepOutcome;
 use crate::warp::Warp;
 use ir::mods::Space;
-use products::wide;
 use simt::observe::AccessKind;
 use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
@@ -473,10 +473,7 @@ impl Visit<'_, '_> {
         let index = step - block.steps.start;
         let (machine, warp) = (&mut *self.machine, &mut self.warp);
         let pc = block.first + index as u64;
-        let after = wide(
-            #[inline(always)]
-            || machine.step(warp, &code.steps[step], pc, on),
-        )?;
+        let after = level::step(machine, warp, &code.steps[step], pc, on)?;
         if after == StepOutcome::Park {
             self.warp.resume = index + 1;
             self.warp.stack.set_block(number);

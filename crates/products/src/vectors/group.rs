@@ -113,7 +113,7 @@ fn cell<
     let of = |odd| [&sums[register(0, odd)], &sums[register(1, odd)]];
     let mut before = read::<HALF>([of(0), of(1)]);
     for (left, right) in left.iter().zip(right) {
-        if RULE == CHAIN {
+        if const { RULE == CHAIN } {
             chain::add::<F, N, E, D>(left, right, &mut before);
             // Results of single precision are rounded already; the signs of zeros do not matter
             // before the last product, and NaN stays.
@@ -128,7 +128,7 @@ fn cell<
         }
         before = after;
     }
-    if RULE == CHAIN && !HALF && !chain::finish::<HALF>(&mut before) {
+    if const { RULE == CHAIN && !HALF } && !chain::finish::<HALF>(&mut before) {
         return false;
     }
     let made = write::<HALF>(&before);

@@ -148,7 +148,7 @@ fn products<
                     finite &= b[at].decode::<F, RULE>(right[tiles.right.register(column, depth)]);
                 }
                 let [even, odd] = &mut sums;
-                if RULE == CHAIN {
+                if const { RULE == CHAIN } {
                     chain::add::<F, N, E, D>(&a, &b, even);
                     continue;
                 }
@@ -157,8 +157,8 @@ fn products<
                     return None;
                 }
             }
-            let sums = &mut sums[if RULE == CHAIN { 0 } else { blocks % 2 }];
-            if !finite || RULE == CHAIN && !chain::finish::<HALF>(sums) {
+            let sums = &mut sums[if const { RULE == CHAIN } { 0 } else { blocks % 2 }];
+            if !finite || const { RULE == CHAIN } && !chain::finish::<HALF>(sums) {
                 return None;
             }
             let made = write::<HALF>(sums);
