@@ -3,7 +3,7 @@
 use super::super::group::{Factors, Tile};
 use super::super::permute::avx512::{store, words};
 use super::super::sparse::Expansion;
-use super::factors::{BF16, E4M3, E5M2, F16, Left, Right, TF32};
+use super::factors::{BF16, E4M3, E5M2, F16, Left, Right, TF32, is_wide};
 use super::{CHAIN, GROUP, block, by_format, chain, expanded, read, write};
 use crate::level::Avx512;
 use simt::matrix::{Element, MatrixSums, WARPS};
@@ -29,16 +29,18 @@ pub(crate) fn multiply_group(
     let (chain, sparse) = (rule == MatrixSums::F32, of.1.iter().any(Option::is_some));
     // SAFETY: the host has AVX-512.
     unsafe {
-        by_format!(factor, F, N, E => Some(match (result == Element::F16, chain, sparse) {
-            (false, false, false) => products::<F, N, E, false, GROUP, 2>(of, sums),
-            (true, false, false) => products::<F, N, E, true, GROUP, 2>(of, sums),
-            (false, true, false) => products::<F, N, E, false, CHAIN, 2>(of, sums),
-            (true, true, false) => products::<F, N, E, true, CHAIN, 2>(of, sums),
-            (false, false, true) => products::<F, N, E, false, GROUP, 4>(of, sums),
-            (true, false, true) => products::<F, N, E, true, GROUP, 4>(of, sums),
-            (false, true, true) => products::<F, N, E, false, CHAIN, 4>(of, sums),
-            (true, true, true) => products::<F, N, E, true, CHAIN, 4>(of, sums),
-        }))
+        by_format!(factor, F, N, E => match (result, chain, sparse) {
+            (Element::F32, false, false) => Some(products::<F, N, E, false, GROUP, 2>(of, sums)),
+            (Element::F32, true, false) => Some(products::<F, N, E, false, CHAIN, 2>(of, sums)),
+            (Element::F32, false, true) => Some(products::<F, N, E, false, GROUP, 4>(of, sums)),
+            (Element::F32, true, true) => Some(products::<F, N, E, false, CHAIN, 4>(of, sums)),
+            // No instruction has such results of wide formats.
+            _ if const { is_wide(F) } || result != Element::F16 => None,
+            (_, false, false) => Some(products::<F, N, E, true, GROUP, 2>(of, sums)),
+            (_, true, false) => Some(products::<F, N, E, true, CHAIN, 2>(of, sums)),
+            (_, false, true) => Some(products::<F, N, E, true, GROUP, 4>(of, sums)),
+            (_, true, true) => Some(products::<F, N, E, true, CHAIN, 4>(of, sums)),
+        })
     }
 }
 

@@ -19,7 +19,7 @@ use super::sparse::Expansion;
 use super::terms::{COLUMNS, ROWS};
 use super::tiles::Tiles;
 use crate::level::Avx512;
-use factors::{BF16, E4M3, E5M2, F16, Left, Right, TF32};
+use factors::{BF16, E4M3, E5M2, F16, Left, Right, TF32, is_wide};
 pub(super) use group::multiply_group;
 use simt::matrix::{Element, MatrixSums};
 use std::arch::x86_64::{
@@ -101,14 +101,15 @@ pub(super) fn multiply(
             (Element::F32, true, _) => {
                 products::<F, N, E, false, CHAIN, 1>(of, registers, results)
             }
-            (Element::F16, true, _) => products::<F, N, E, true, CHAIN, 1>(of, registers, results),
             (Element::F32, _, false) => {
                 products::<F, N, E, false, WARP, 1>(of, registers, results)
             }
-            (Element::F16, _, false) => products::<F, N, E, true, WARP, 1>(of, registers, results),
             (Element::F32, _, true) => products::<F, N, E, false, WARP, 2>(of, registers, results),
-            (Element::F16, _, true) => products::<F, N, E, true, WARP, 2>(of, registers, results),
-            _ => None,
+            // No instruction has such results of wide formats.
+            _ if const { is_wide(F) } || result != Element::F16 => None,
+            (_, true, _) => products::<F, N, E, true, CHAIN, 1>(of, registers, results),
+            (_, _, false) => products::<F, N, E, true, WARP, 1>(of, registers, results),
+            (_, _, true) => products::<F, N, E, true, WARP, 2>(of, registers, results),
         })
     }
 }
