@@ -116,20 +116,6 @@ pub fn at<R>(level: Level, f: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Calls `f`, compiled for a level below AVX-512, or for a lower one if the host does not have it,
-/// as far as `f` and its callees are `inline(always)`.
-#[inline]
-pub(crate) fn below_avx512<R>(level: Level, f: impl FnOnce() -> R) -> R {
-    match level.interpreter().or_less() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => {
-            // SAFETY: the host has been found to have the instructions.
-            unsafe { wide_avx2(f) }
-        }
-        _ => f(),
-    }
-}
-
 /// Proof that the host has AVX-512.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(());
@@ -149,6 +135,31 @@ impl Avx512 {
         {
             // SAFETY: the host has been found to have the instructions.
             unsafe { wide_avx512(f) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        f()
+    }
+}
+
+/// Proof that the host has AVX2.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    /// Returns `None` if a level is below it, or the host does not have it.
+    #[inline]
+    pub(crate) fn of(level: Level) -> Option<Self> {
+        (level.interpreter().or_less() == Level::Avx2).then_some(Self(()))
+    }
+
+    /// Calls `f`, compiled for this level alone, as far as `f` and its callees are
+    /// `inline(always)`.
+    #[inline]
+    pub(crate) fn call<R>(self, f: impl FnOnce() -> R) -> R {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { wide_avx2(f) }
         }
         #[cfg(not(target_arch = "x86_64"))]
         f()

@@ -12,7 +12,7 @@
 
 use crate::floats;
 use crate::integers::{self, And, Arithmetic, Integers, Xor};
-use crate::level::{Avx512, Level, at, below_avx512};
+use crate::level::{Avx2, Avx512, Level, at};
 #[cfg(target_arch = "x86_64")]
 use crate::permute::Permute;
 use crate::permute::Portable;
@@ -235,8 +235,8 @@ impl Multiply {
         use floats::multiply;
         let elements = self.product.elements;
         let (registers, selection) = (operands.registers, operands.selection.as_ref());
-        match Avx512::of(level) {
-            Some(permute) => permute.call(
+        match (Avx512::of(level), Avx2::of(level)) {
+            (Some(permute), _) => permute.call(
                 #[inline(always)]
                 || {
                     multiply::<R, P, SPARSE>(
@@ -244,8 +244,7 @@ impl Multiply {
                     )
                 },
             ),
-            None => below_avx512(
-                level,
+            (None, Some(avx2)) => avx2.call(
                 #[inline(always)]
                 || {
                     multiply::<R, P, SPARSE>(
@@ -253,6 +252,7 @@ impl Multiply {
                     )
                 },
             ),
+            (None, None) => portable_floats::<R, P>(tiles, elements, selection, registers, results),
         }
     }
 
@@ -308,8 +308,8 @@ impl Multiply {
         let elements = self.product.elements;
         let (registers, selection) = (operands.registers, operands.selection.as_ref());
         let saturate = self.product.saturate;
-        match Avx512::of(level) {
-            Some(permute) => permute.call(
+        match (Avx512::of(level), Avx2::of(level)) {
+            (Some(permute), _) => permute.call(
                 #[inline(always)]
                 || {
                     multiply::<A, P, SPARSE>(
@@ -317,8 +317,7 @@ impl Multiply {
                     );
                 },
             ),
-            None => below_avx512(
-                level,
+            (None, Some(avx2)) => avx2.call(
                 #[inline(always)]
                 || {
                     multiply::<A, P, SPARSE>(
@@ -326,6 +325,45 @@ impl Multiply {
                     );
                 },
             ),
+            (None, None) => {
+                portable_integers::<A, P>(tiles, elements, saturate, selection, registers, results);
+            }
         }
     }
+}
+
+/// Whether the portable level has one function for dense and for sparse left factors. On x86-64
+/// only hosts without AVX2 have that level; the function is less quick, and compiled once.
+const ONE_PORTABLE: bool = cfg!(target_arch = "x86_64");
+
+#[inline(never)]
+fn portable_floats<R: Rule, const P: usize>(
+    tiles: &Tiles,
+    elements: [Element; 4],
+    selection: Option<&Selection>,
+    registers: [&[&[u32; LANES]]; 3],
+    results: &mut [[u32; LANES]],
+) -> Option<()> {
+    use floats::multiply;
+    if const { !ONE_PORTABLE } && selection.is_none() {
+        return multiply::<R, P, false>(Portable, tiles, elements, None, registers, results);
+    }
+    multiply::<R, P, true>(Portable, tiles, elements, selection, registers, results)
+}
+
+#[inline(never)]
+fn portable_integers<A: Arithmetic, const P: usize>(
+    tiles: &Tiles,
+    elements: [Element; 4],
+    saturate: bool,
+    selection: Option<&Selection>,
+    registers: [&[&[u32; LANES]]; 3],
+    results: &mut [[u32; LANES]],
+) {
+    use integers::multiply;
+    if const { !ONE_PORTABLE } && selection.is_none() {
+        multiply::<A, P, false>(Portable, tiles, elements, saturate, None, registers, results);
+        return;
+    }
+    multiply::<A, P, true>(Portable, tiles, elements, saturate, selection, registers, results);
 }
