@@ -163,8 +163,8 @@ impl Machine<'_> {
             AsyncOp::ClusterBarrier { waits } => return self.cluster_barrier(warp, *waits, on),
             AsyncOp::Store(store) => self.async_stores(warp, store, on)?,
             AsyncOp::WaitProducts(most) => return Ok(self.wait_products(warp, *most, on)),
-            AsyncOp::Bulk(copy, memories) => self.bulk_copies(warp, copy, memories, on)?,
-            AsyncOp::Tensor(copy, memories) => self.tensor_copies(warp, copy, memories, on)?,
+            AsyncOp::Bulk(copy, accesses) => self.bulk_copies(warp, copy, accesses, on)?,
+            AsyncOp::Tensor(copy, accesses) => self.tensor_copies(warp, copy, accesses, on)?,
             AsyncOp::WarpGroup(what) => self.warp_group(warp, what, op, pc, on)?,
         }
         Ok(StepOutcome::Next)
@@ -236,7 +236,7 @@ impl Machine<'_> {
         lane: usize,
         bytes: u64,
     ) -> Result<(usize, usize), Declined> {
-        let (thread, value) = (warp.first_thread as usize + lane, warp.lane(memory.addr, lane));
+        let (thread, value) = (warp.first_thread as usize + lane, warp.lane(memory.address, lane));
         match self.with_memory(|m| m.place(memory, value, (bytes, bytes), thread, false))? {
             Location::Shared(at) => Ok((self.slot, at)),
             Location::Cluster(rank, at) => Ok((self.cluster_of(self.slot).start + rank, at)),

@@ -151,7 +151,7 @@ impl Machine<'_> {
         let size = u64::from(op.size);
         let bytes = |lane| op.bytes.map_or(size, |b| (warp.lane(b, lane) & 0xffff_ffff).min(size));
         if self.detail.is_some() {
-            let of = |memory: &Memory, lane| warp.lane(memory.addr, lane);
+            let of = |memory: &Memory, lane| warp.lane(memory.address, lane);
             let read = lanes(on).filter(|&lane| bytes(lane) != 0);
             let read = read.map(|lane| (lane, of(&op.from, lane))).collect();
             self.report_addresses(warp, &op.from, (AccessKind::Load, op.size), pc, read);
@@ -164,19 +164,19 @@ impl Machine<'_> {
             self.with_memory(|warp_memory| -> Result<(), Declined> {
                 let mut value = [0; 16];
                 if count > 0 {
-                    let at = warp.lane(op.from.addr, lane);
+                    let at = warp.lane(op.from.address, lane);
                     let from = warp_memory.place(&op.from, at, (count, size), thread, false)?;
                     value[..count as usize]
                         .copy_from_slice(warp_memory.bytes(from, count as usize));
                 } else if !warp
-                    .lane(op.from.addr, lane)
+                    .lane(op.from.address, lane)
                     .wrapping_add_signed(op.from.offset)
                     .is_multiple_of(size)
                 {
                     // The exact engine decides whether this is allowed.
                     return Err(Declined::Running("a misaligned copy of nothing"));
                 }
-                let at = warp.lane(op.to.addr, lane);
+                let at = warp.lane(op.to.address, lane);
                 let to = warp_memory.place(&op.to, at, (size, size), thread, true)?;
                 warp_memory.bytes_mut(to, size as usize).copy_from_slice(&value[..size as usize]);
                 Ok(())
@@ -244,7 +244,7 @@ const OPERANDS: usize = 26;
 /// The pieces of memory that each lane accesses.
 fn pieces(warp: &Warp, op: &Bulk, memory: &Memory) -> [vm::Pieces; LANES] {
     let stride = |lane| op.src.first().map_or(0, |&src| warp.lane(src, lane));
-    std::array::from_fn(|lane| op.what.pieces(lane, warp.lane(memory.addr, lane), stride(lane)))
+    std::array::from_fn(|lane| op.what.pieces(lane, warp.lane(memory.address, lane), stride(lane)))
 }
 
 /// References to the rows of operands; most products have fewer.

@@ -214,7 +214,7 @@ impl Machine<'_> {
         let (word, bytes) = (op.memory.word as usize, op.memory.bytes());
         for lane in lanes(on) {
             let thread = warp.first_thread as usize + lane;
-            let at = warp.lane(op.memory.addr, lane);
+            let at = warp.lane(op.memory.address, lane);
             let in_window = Space::of(Addr(warp.lane(op.barrier, lane))) == Space::Shared;
             if op.memory.space == Space::Generic && !in_window {
                 return Err(UNDEFINED);

@@ -261,7 +261,7 @@ pub struct Memory {
     /// The space that the address is in.
     pub space: Space,
     /// The address.
-    pub addr: Src,
+    pub address: Src,
     /// What is added to it.
     pub offset: i64,
     /// Bytes of a word.
@@ -454,7 +454,7 @@ pub struct Texture {
     /// Where results go.
     pub dst: Vec<Dst>,
     /// The accesses to objects and to elements, without address and size.
-    pub(crate) memories: [Memory; 2],
+    pub(crate) accesses: [Memory; 2],
 }
 
 impl Texture {
@@ -547,10 +547,10 @@ impl Asynchronous {
     }
 
     /// The accesses that it names, without those of tensor copies.
-    fn memories(&self) -> impl Iterator<Item = &Memory> {
+    fn accesses(&self) -> impl Iterator<Item = &Memory> {
         match &self.what {
             AsyncOp::Mbarrier(_, memory) => std::slice::from_ref(memory).iter(),
-            AsyncOp::Bulk(_, memories) | AsyncOp::Tensor(_, memories) => memories.iter(),
+            AsyncOp::Bulk(_, accesses) | AsyncOp::Tensor(_, accesses) => accesses.iter(),
             AsyncOp::Store(store) => std::slice::from_ref(&store.memory).iter(),
             AsyncOp::CountedBarrier { .. }
             | AsyncOp::ClusterBarrier { .. }
@@ -569,7 +569,7 @@ impl Asynchronous {
             AsyncOp::Store(op) => known(op.barrier) && op.values.iter().all(|&src| known(src)),
             _ => true,
         };
-        copy && self.memories().all(|m| known(m.addr) && m.src.is_empty() && m.dst.is_empty())
+        copy && self.accesses().all(|m| known(m.address) && m.src.is_empty() && m.dst.is_empty())
     }
 }
 

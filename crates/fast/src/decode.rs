@@ -583,7 +583,7 @@ impl Decoder<'_> {
         let result = inst.first_written();
         let memory = Memory {
             space: inst.mods.space.unwrap_or(Space::Generic),
-            addr: self.operand(b, i, inst, 0).ok_or_else(missing)?,
+            address: self.operand(b, i, inst, 0).ok_or_else(missing)?,
             offset: inst.offset,
             word: ty.bytes().min(8),
             words: words as u32,
@@ -642,10 +642,10 @@ impl Decoder<'_> {
     }
 
     /// Builds an access without data operands.
-    fn access(&self, space: Space, addr: Src, offset: i64) -> Memory {
+    fn access(&self, space: Space, address: Src, offset: i64) -> Memory {
         Memory {
             space,
-            addr,
+            address,
             offset,
             word: 1,
             words: 1,
@@ -694,8 +694,8 @@ impl Decoder<'_> {
         let op = vm::texture_op(inst, |k| self.operand(b, i, inst, k).ok_or_else(missing))?;
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
         let memory = || self.access(Space::Global, Src::Const(0), 0);
-        let memories = [memory(), memory()];
-        Ok(Kind::Texture(Box::new(Texture { op: op.ok_or_else(missing)?, dst, memories })))
+        let accesses = [memory(), memory()];
+        Ok(Kind::Texture(Box::new(Texture { op: op.ok_or_else(missing)?, dst, accesses })))
     }
 
     fn print(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

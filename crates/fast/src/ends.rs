@@ -37,7 +37,7 @@ pub(crate) fn may_decline(kind: &Kind, follows_widening: bool, param_bytes: usiz
         | Kind::Fence => false,
         Kind::Widen { .. } => !follows_widening,
         Kind::Load(memory) if memory.space == Space::Param => {
-            let Src::Const(address) = memory.addr else { return true };
+            let Src::Const(address) = memory.address else { return true };
             let (at, bytes) = (address.wrapping_add_signed(memory.offset), memory.bytes());
             let end = at.checked_add(bytes);
             !at.is_multiple_of(bytes) || end.is_none_or(|end| end > param_bytes as u64)

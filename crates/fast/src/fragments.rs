@@ -25,7 +25,7 @@ impl Machine<'_> {
         let stores = op.what.stores();
         let stride = op.src.first().and_then(|&src| warp.uniform(src));
         let distance = stride.and_then(|stride| lines.distance(stride));
-        let (Some(address), Some(distance)) = (warp.uniform(memory.addr), distance) else {
+        let (Some(address), Some(distance)) = (warp.uniform(memory.address), distance) else {
             return false;
         };
         // Where lines overlap, the order of stores tells.
@@ -95,7 +95,7 @@ impl Machine<'_> {
                 for (row, bytes) in rows.iter_mut().enumerate() {
                     let lane = 8 * matrix + row;
                     let thread = warp.first_thread as usize + lane;
-                    let at = warp.lane(memory.addr, lane);
+                    let at = warp.lane(memory.address, lane);
                     let place = warp_memory.place(memory, at, (16, 16), thread, stores)?;
                     match stores {
                         true => warp_memory.bytes_mut(place, 16).copy_from_slice(bytes),
@@ -120,7 +120,7 @@ impl Machine<'_> {
         }
         let shared = &self.ctas[self.slot].shared;
         let offset = (memory.offset as u32).wrapping_sub(self.window_of(self.slot) as u32);
-        let addresses = warp.narrow(memory.addr);
+        let addresses = warp.narrow(memory.address);
         let rows = tiles.as_flattened_mut().iter_mut().zip(&addresses.0);
         rows.map(|(row, address)| {
             let at = address.wrapping_add(offset) as usize;

@@ -211,13 +211,13 @@ impl WarpMemory<'_, '_> {
         blend: bool,
     ) -> Result<(), Declined> {
         let (word, whole) = (op.word as usize, (op.bytes(), op.bytes()));
-        if let Src::Line(..) | Src::Const(_) = op.addr {
-            let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
+        if let Src::Line(..) | Src::Const(_) = op.address {
+            let stride = if let Src::Line(_, stride, _) = op.address { stride } else { 0 };
             let first = on.trailing_zeros() as usize;
             let thread = warp.first_thread as usize + first;
             let local = matches!(op.space, Space::Local | Space::Generic);
             if stride == 0 && !local {
-                let place = self.place(op, warp.scalar(op.addr), whole, thread, false)?;
+                let place = self.place(op, warp.scalar(op.address), whole, thread, false)?;
                 let bytes = self.bytes(place, op.bytes() as usize);
                 for (i, &dst) in op.dst.iter().enumerate() {
                     let value = extend(op, read(bytes, i * word, word));
@@ -349,7 +349,7 @@ impl WarpMemory<'_, '_> {
     #[inline(always)]
     pub(crate) fn store(&mut self, warp: &Warp, op: &Memory, on: u32) -> Result<(), Declined> {
         let (word, whole) = (op.word as usize, (op.bytes(), op.bytes()));
-        if let Src::Line(_, stride, _) = op.addr
+        if let Src::Line(_, stride, _) = op.address
             && stride == word as i64
             && op.src.len() == 1
             && matches!(op.space, Space::Global | Space::Shared)
@@ -475,7 +475,7 @@ impl WarpMemory<'_, '_> {
 /// Returns a lane's value of the address operand as its register holds it.
 #[inline(always)]
 fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
-    let value = warp.lane(op.addr, lane);
+    let value = warp.lane(op.address, lane);
     match op.space {
         // Window offsets have 32 bits; an affine value may exceed them before it is truncated here.
         Space::Shared | Space::Local | Space::Param => value & 0xffff_ffff,
@@ -489,7 +489,7 @@ fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
 fn shared_offsets(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
     let offset = (op.offset as u32).wrapping_sub(base as u32);
-    let (last, row) = (last as u64, warp.narrow(op.addr));
+    let (last, row) = (last as u64, warp.narrow(op.address));
     let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
     for lane in 0..LANES {
         let at = u64::from(row.0[lane].wrapping_add(offset));
@@ -504,7 +504,7 @@ fn shared_offsets(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LAN
 #[inline(always)]
 fn region_offsets(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
-    let (last, row) = (last as u64, warp.wide(op.addr));
+    let (last, row) = (last as u64, warp.wide(op.address));
     let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
     for lane in 0..LANES {
         let address = row.0[lane].wrapping_add_signed(op.offset);

@@ -16,7 +16,7 @@ impl Step {
     /// Tells of each operand, the guard aside.
     pub fn operands(&self, to: &mut dyn FnMut(Src)) {
         let memory = |memory: &Memory, to: &mut dyn FnMut(Src)| {
-            to(memory.addr);
+            to(memory.address);
             memory.src.iter().for_each(|&s| to(s));
         };
         match &self.kind {

@@ -380,7 +380,7 @@ impl Machine<'_> {
         kind: AccessKind,
         on: u32,
     ) -> Result<(), Declined> {
-        let at = warp.wide(op.addr).0;
+        let at = warp.wide(op.address).0;
         let refused = self.screening().is_some_and(|mut it| {
             let at = ScreenedAddresses::Each(&at);
             it.judge(warp.first_thread, (op, kind), on, at) == Verdict::Refused

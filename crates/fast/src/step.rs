@@ -302,7 +302,7 @@ impl Machine<'_> {
         pc: u64,
         on: u32,
     ) -> bool {
-        let stride = match op.addr {
+        let stride = match op.address {
             Src::Line(_, stride, _) => stride,
             Src::Const(_) => 0,
             _ => return false,
@@ -313,7 +313,7 @@ impl Machine<'_> {
         }
         let window = op.space.window();
         let place = |lane: u32| {
-            let address = warp.lane(op.addr, lane as usize).wrapping_add_signed(op.offset);
+            let address = warp.lane(op.address, lane as usize).wrapping_add_signed(op.offset);
             window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
         };
         let (low, high) = (place(first), place(first + count - 1));
@@ -345,7 +345,7 @@ impl Machine<'_> {
     fn report_by_lane(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
         let cta = self.ctas[self.slot].index;
         let group = GroupId { cta, group: self.group as u32, first_thread: warp.first_thread };
-        let address = |lane| warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
+        let address = |lane| warp.lane(op.address, lane).wrapping_add_signed(op.offset);
         let (what, mut at) = ((op, kind, Pc(pc)), std::array::from_fn(address));
         if self.reaches_cluster(op) {
             self.report_in_cluster(what, group, (on, &at));

@@ -69,7 +69,7 @@ struct Lane<'t, 'g, 'm> {
     /// The handle that was used last, and the object's number.
     last: &'t mut Option<(u64, usize)>,
     warp: &'t Warp,
-    memories: &'t [Memory; 2],
+    accesses: &'t [Memory; 2],
     lane: usize,
 }
 
@@ -77,7 +77,7 @@ impl Lane<'_, '_, '_> {
     fn place(&self, which: usize, at: u64, len: usize, write: bool) -> Result<Location, Declined> {
         let size = (len as u64, len.min(8) as u64);
         let thread = self.warp.first_thread as usize + self.lane;
-        self.memory.place(&self.memories[which], at, size, thread, write)
+        self.memory.place(&self.accesses[which], at, size, thread, write)
     }
 }
 
@@ -145,8 +145,8 @@ impl Machine<'_> {
         let effects = self.with_memory(|memory| -> Result<Vec<_>, Declined> {
             let effect = |lane| {
                 let (objects, last) = (&mut objects, &mut last);
-                let memories = &op.memories;
-                let mut it = Lane { memory, objects, last, warp, memories, lane };
+                let accesses = &op.accesses;
+                let mut it = Lane { memory, objects, last, warp, accesses, lane };
                 Ok((lane, vm::texture_effect(&op.op, &mut it)?))
             };
             lanes(on).map(effect).collect()
@@ -179,11 +179,11 @@ impl Machine<'_> {
         pc: u64,
     ) -> Result<bool, Declined> {
         let (level, detailed) = (self.context.level, self.detail.is_some());
-        let (memories, lane) = (&op.memories, on.trailing_zeros() as usize % LANES);
+        let (accesses, lane) = (&op.accesses, on.trailing_zeros() as usize % LANES);
         let mut reads = detailed.then(Reads::default);
         let rows = self.with_memory(|memory| -> Result<_, Declined> {
             let mut last = None;
-            let mut it = Lane { memory, objects, last: &mut last, warp, memories, lane };
+            let mut it = Lane { memory, objects, last: &mut last, warp, accesses, lane };
             let found = it.object(sampled.handle)?;
             if vm::misfit(&op.op, &found).is_some() {
                 return Err(MISUSE);
@@ -195,7 +195,7 @@ impl Machine<'_> {
                 row = plane.row();
                 plane = &row;
             }
-            let Some(bytes) = bytes_of(memory, &op.memories[1], plane) else { return Ok(None) };
+            let Some(bytes) = bytes_of(memory, &op.accesses[1], plane) else { return Ok(None) };
             let rows = sampled.rows(level, plane, bytes, reads.as_mut());
             Ok(Some((rows, plane.element_bytes())))
         })?;
@@ -240,7 +240,7 @@ impl Machine<'_> {
     ) {
         let (cta, kind) = (self.ctas[self.slot].index, op.op.kind.access());
         let group = GroupId { cta, group: self.group as u32, first_thread: warp.first_thread };
-        let mut memory = op.memories[1].clone();
+        let mut memory = op.accesses[1].clone();
         memory.word = size as u32;
         let what = (&memory, kind, Pc(pc));
         if !self.offer_warp(what, on, at, 1) {
@@ -353,7 +353,7 @@ fn commit(
     for (lane, effect) in effects {
         let thread = warp.first_thread as usize + lane;
         for piece in &effect.pieces {
-            changed |= write(memory, (&op.memories[1], thread), effect, piece)?;
+            changed |= write(memory, (&op.accesses[1], thread), effect, piece)?;
         }
     }
     Ok(changed)

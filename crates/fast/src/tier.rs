@@ -621,7 +621,7 @@ impl Visit<'_, '_> {
     }
 
     fn address(&self, memory: &Memory, lane: usize) -> u64 {
-        let value = match memory.addr {
+        let value = match memory.address {
             Src::ConstPair(low, _) => low,
             src => self.warp.lane(src, lane),
         };

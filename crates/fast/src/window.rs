@@ -54,7 +54,7 @@ impl Machine<'_> {
         (address, place): (u64, Place),
         on: u32,
     ) -> Option<Region> {
-        let adjacent = matches!(memory.addr, Src::Line(_, stride, _)
+        let adjacent = matches!(memory.address, Src::Line(_, stride, _)
             if stride == i64::from(memory.word))
             && memory.words == 1
             && kind != AccessKind::Atomic;

@@ -55,7 +55,7 @@ impl Machine<'_> {
     /// Reports accesses of whole warps with affine addresses.
     pub(crate) fn report_strided(&mut self, pc: u64, step: &Step, strided: &StridedAccesses) {
         let Some((op, kind)) = step.access() else { return };
-        let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
+        let stride = if let Src::Line(_, stride, _) = op.address { stride } else { 0 };
         let at = op.space.window().map_or(strided.at, |w| w.start + u64::from(strided.at as u32));
         let space = Space::of(Addr(at));
         let at = if space.window().is_some() { at & 0xffff_ffff } else { at };

@@ -58,7 +58,7 @@ impl Check<'_> {
     }
 
     fn memory(&self, memory: &Memory) -> bool {
-        self.src(memory.addr)
+        self.src(memory.address)
             && memory.src.iter().all(|&s| self.src(s))
             && memory.dst.iter().all(|&d| self.dst(d))
             && matches!(memory.word, 1 | 2 | 4 | 8)
@@ -88,14 +88,14 @@ impl Check<'_> {
                 Kind::Load(memory) | Kind::Store(memory) => self.memory(memory),
                 Kind::Atomic(atomic) => {
                     let memory = &atomic.memory;
-                    self.src(memory.addr)
+                    self.src(memory.address)
                         && all(&memory.src)
                         && memory.dst.iter().all(|&d| self.dst(d))
                         && (memory.word, memory.words) == (memory.bytes() as u32, 1)
                 }
                 Kind::Copy(copy) => {
-                    self.src(copy.from.addr)
-                        && self.src(copy.to.addr)
+                    self.src(copy.from.address)
+                        && self.src(copy.to.address)
                         && copy.bytes.is_none_or(|s| self.src(s))
                         && matches!(copy.size, 4 | 8 | 16)
                 }

@@ -21,9 +21,6 @@ use crate::tree;
 const CRATES: [&str; 9] =
     ["jit", "fast", "engine", "inputs", "machines", "lab", "study", "runtime", "cuda"];
 
-/// Folders and files that are left out.
-const LEFT_OUT: [&str; 2] = ["crates/jit/src/emit", "crates/fast/src/code.rs"];
-
 /// Options of `cargo xtask words`.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -100,9 +97,6 @@ fn words() -> Result<Words> {
 fn collect(folder: &Path, words: &mut Words) -> Result<()> {
     for path in tree::entries(folder)? {
         let shown = tree::shown(&path);
-        if LEFT_OUT.contains(&shown.as_str()) {
-            continue;
-        }
         let stem = PathBuf::from(path.file_stem().unwrap_or_default());
         add(&stem.display().to_string(), &shown, words);
         if path.is_dir() {

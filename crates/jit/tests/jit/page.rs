@@ -51,10 +51,10 @@ fn steps(code: &Code) -> String {
             let blend = if step.blend { ", blended" } else { "" };
             let what = match &step.kind {
                 Kind::Load(m) => {
-                    format!("Load {:?} {:?} + {} to {:?}", m.space, m.addr, m.offset, m.dst)
+                    format!("Load {:?} {:?} + {} to {:?}", m.space, m.address, m.offset, m.dst)
                 }
                 Kind::Store(m) => {
-                    format!("Store {:?} to {:?} {:?} + {}", m.src, m.space, m.addr, m.offset)
+                    format!("Store {:?} to {:?} {:?} + {}", m.src, m.space, m.address, m.offset)
                 }
                 kind => format!("{kind:?}"),
             };

@@ -45,7 +45,7 @@ impl Translator<'_> {
             return self.interpret(kind, on);
         }
         let memory = &atomic.memory;
-        let shape = match memory.addr {
+        let shape = match memory.address {
             Src::Const(_) | Src::Line(_, 0, _) => Shape::One,
             _ => Shape::Any,
         };

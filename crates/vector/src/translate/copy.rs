@@ -11,9 +11,9 @@ use fast::ops::{Rel, Test};
 
 /// Returns the row that the interpreter reads nothing but source addresses from.
 fn source_row(copy: &code::Copy) -> Option<Home> {
-    let Src::Wide(row) = copy.from.addr else { return None };
+    let Src::Wide(row) = copy.from.address else { return None };
     let mut is_other = false;
-    for &src in std::iter::once(&copy.to.addr).chain(&copy.bytes) {
+    for &src in std::iter::once(&copy.to.address).chain(&copy.bytes) {
         homes_of(src, &mut |home| is_other |= home == Home::Wide(row));
     }
     (!is_other).then_some(Home::Wide(row))
@@ -57,7 +57,7 @@ impl Translator<'_> {
         let read = self.one(Op::Mask(MaskOp::And), &[lanes, all], Type::Mask);
         let rest = self.one(Op::Mask(MaskOp::AndNot), &[lanes, all], Type::Mask);
         let some = self.one(Op::Test(Test::U(Rel::Ne)), &[count, zero], Type::Mask);
-        let address = self.row32(copy.from.addr);
+        let address = self.row32(copy.from.address);
         let offset = self.constant(copy.from.offset as u64 & 0xffff_ffff, TY);
         let address = self.lanes(LaneOp::Add, &[address, offset], TY);
         let low = self.constant(u64::from(copy.size) - 1, TY);
@@ -75,7 +75,7 @@ impl Translator<'_> {
             step.operands.remove(at);
             operands.remove(at);
         }
-        let (from, to) = (self.row64(copy.from.addr), self.shared_row(&copy.to));
+        let (from, to) = (self.row64(copy.from.address), self.shared_row(&copy.to));
         let source = (Shape::Any, copy.from.offset, row);
         let op = Op::Copy(Box::new(Copy::new(step, copy.size as u8, source, copy.to.offset)));
         let args: Vec<Value> = [lanes, read, from, to].into_iter().chain(operands).collect();

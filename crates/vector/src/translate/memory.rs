@@ -27,7 +27,7 @@ pub(super) fn has_address(code: &Code, detailed: bool, memory: &Memory) -> bool 
         space if is_window(space) => true,
         // They are told apart by CTA there.
         Space::Generic if code.rank_step.is_some() && detailed => false,
-        _ => match memory.addr {
+        _ => match memory.address {
             Src::Narrow(_) | Src::Pred(_) | Src::Pair(..) => false,
             Src::Line(_, stride, mask) => stride == 0 || mask == u64::MAX,
             _ => true,
@@ -50,7 +50,7 @@ pub fn is_own_memory(code: &Code, kind: &Kind) -> bool {
 fn shape(code: &Code, memory: &Memory, words: usize) -> Shape {
     let scalar = |dst: &Dst| matches!(dst, Dst::Scalar(_) | Dst::None);
     let may_be_local = memory.space == Space::Generic && code.local_bytes > 0;
-    match memory.addr {
+    match memory.address {
         // Each thread has words of its own in local memory.
         _ if memory.space == Space::Local => Shape::Any,
         Src::Const(_) | Src::Line(_, 0, _) if may_be_local && !memory.dst.iter().all(scalar) => {
@@ -86,7 +86,7 @@ fn loads_any(memory: &Memory) -> bool {
 
 /// Returns the row that the interpreter reads nothing but addresses from.
 fn address_row(memory: &Memory) -> Option<Home> {
-    let Src::Wide(row) = memory.addr else { return None };
+    let Src::Wide(row) = memory.address else { return None };
     let mut is_data = false;
     for &src in &memory.src {
         homes_of(src, &mut |home| is_data |= home == Home::Wide(row));
@@ -133,14 +133,14 @@ impl Translator<'_> {
         let has_base = self.has_base(memory);
         match shape {
             Shape::One | Shape::Adjacent if has_base => {
-                let address = self.scalar(memory.addr);
+                let address = self.scalar(memory.address);
                 let base = self.shared_base();
                 self.native(Op64::Sub, address, base)
             }
-            Shape::One | Shape::Adjacent => self.scalar(memory.addr),
+            Shape::One | Shape::Adjacent => self.scalar(memory.address),
             Shape::Any if has_base => self.shared_row(memory),
-            Shape::Any if is_window(memory.space) => self.row32(memory.addr),
-            _ => self.row64(memory.addr),
+            Shape::Any if is_window(memory.space) => self.row32(memory.address),
+            _ => self.row64(memory.address),
         }
     }
 
@@ -162,7 +162,7 @@ impl Translator<'_> {
 
     /// Returns the row of offsets in the CTA's shared memory of an access.
     pub(super) fn shared_row(&mut self, memory: &Memory) -> Value {
-        let row = self.row32(memory.addr);
+        let row = self.row32(memory.address);
         if !self.has_base(memory) {
             return row;
         }
