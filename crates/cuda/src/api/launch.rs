@@ -78,6 +78,13 @@ pub(crate) fn kernel(
     shaped(d, function, (shape, CUsharedMemoryMode::DEFAULT), stream, (pointers, extra))
 }
 
+/// Checks that a kernel and a stream are of one context.
+fn check_context(d: &Driver, function: u64, stream: u64) -> Outcome {
+    let context = d.stream_context(stream)?;
+    let is_it = d.kernel_context(function, context)? == context;
+    if is_it { Ok(()) } else { Err(Status::INVALID_HANDLE) }
+}
+
 fn shaped(
     d: &mut Driver,
     function: u64,
@@ -85,7 +92,7 @@ fn shaped(
     stream: u64,
     (pointers, extra): (Ptr, Ptr),
 ) -> Outcome {
-    d.stream_context(stream)?;
+    check_context(d, function, stream)?;
     let params = params(d, function, pointers, extra)?;
     if shape.cooperative {
         let f = find(d, function)?;
@@ -231,7 +238,7 @@ pub(crate) fn set_param_from(
 }
 
 pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream: u64) -> Outcome {
-    d.stream_context(stream)?;
+    check_context(d, function, stream)?;
     let positive = |n: i32| u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Status::INVALID_VALUE);
     let grid = [positive(x)?, positive(y)?, 1];
     let f = find(d, function)?;

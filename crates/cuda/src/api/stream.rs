@@ -172,8 +172,9 @@ pub(crate) fn attribute(d: &mut Driver, stream: u64, attribute: i32, out: Ptr) -
 }
 
 pub(crate) fn copy_attributes(d: &mut Driver, to: u64, from: u64) -> Outcome {
-    d.stream_context(to)?;
-    d.stream_context(from)?;
+    if d.stream_context(to)? != d.stream_context(from)? {
+        return Err(Status::INVALID_VALUE);
+    }
     let from = d.streams.get(&from).map(|stream| (stream.priority, stream.attributes.clone()));
     if let (Some(to), Some(from)) = (d.streams.get_mut(&to), from) {
         (to.priority, to.attributes) = from;

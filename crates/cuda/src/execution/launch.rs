@@ -16,8 +16,10 @@ use crate::state::memory::Allocation;
 use crate::state::pending::{HeldLaunch, Work};
 use crate::state::usage::USAGE;
 
-/// Runs a launch in a context. One that waits for memory that others can change is kept.
+/// Runs a launch in its kernel's context, or that of its stream if the kernel has none. A launch
+/// that waits for memory that others can change is kept.
 pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step> {
+    let context = d.kernel_context(launch.function, context)?;
     if let Some(failed) = d.context(context)?.failed {
         return Err(failed);
     }
@@ -49,6 +51,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
 /// Goes on with a launch that was kept.
 pub(super) fn resume(d: &mut Driver, context: u64, held: HeldLaunch) -> Outcome<Step> {
     let HeldLaunch { waiting, function, name, shape, shown, begun } = held;
+    let context = d.kernel_context(function, context)?;
     d.allocate_for(context)?;
     let end = on_device(d, context, |device| device.resume(*waiting))?;
     conclude(d, context, Ran { function, name, shape, shown, begun }, end)

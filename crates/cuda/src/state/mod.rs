@@ -250,6 +250,14 @@ impl Driver {
         Ok(Accessing { device: context.device as u8, peers })
     }
 
+    /// Returns the context in which a kernel runs: that of its module, or for a library, which has
+    /// none, that of the stream.
+    pub(crate) fn kernel_context(&self, function: u64, of_stream: u64) -> Outcome<u64> {
+        let function = self.functions.get(&function).ok_or(Status::INVALID_HANDLE)?;
+        let module = self.modules.get(&function.module).ok_or(Status::INVALID_HANDLE)?;
+        Ok(if module.library { of_stream } else { module.context })
+    }
+
     /// Checks a stream, and returns its context.
     pub(crate) fn stream_context(&self, stream: u64) -> Outcome<u64> {
         if stream <= BUILT_IN {

@@ -284,3 +284,59 @@ fn pools_and_memory() {
     is(cuMemAddressFree(reserved, 2 << 20), VALUE);
     ok(cuCtxDestroy_v2(context));
 }
+
+/// What belongs to one of two contexts of a device: the other one takes no kernel and no event of
+/// it for its streams, but memory and waits.
+#[test]
+fn contexts_of_one_device() {
+    let first = context();
+    let module = written(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));
+    let kernel = written(|out| cuModuleGetFunction(out, module, name(c"k")));
+    let stream = written(|out| cuStreamCreate(out, 0));
+    let event = written(|out| cuEventCreate(out, 0));
+    let data = alloc(4);
+    ok(cuMemsetD32_v2(data, 5, 1));
+    let second = context();
+    let other = written(|out| cuStreamCreate(out, 0));
+    let launch = |kernel, stream| cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0);
+    all(
+        INVALID,
+        &[
+            launch(kernel, other),
+            launch(kernel, 0),
+            cuLaunchCooperativeKernel(kernel, 1, 1, 1, 1, 1, 1, 0, other, 0),
+            cuLaunchGridAsync(kernel, 1, 1, other),
+            cuEventRecord(event, other),
+        ],
+    );
+    is(cuStreamCopyAttributes(other, stream), VALUE);
+    ok(launch(kernel, stream));
+    ok(cuEventRecord(event, stream));
+    ok(cuStreamWaitEvent(other, event, 0));
+    ok(cuEventSynchronize(event));
+    assert_eq!(written(|out| cuMemcpyDtoH_v2(out, data, 4)), 5);
+    // Kernels of libraries have no context, and those of graphs run in their own.
+    let library = written(|out| cuLibraryLoadData(out, PTX.as_ptr().addr(), 0, 0, 0, 0, 0, 0));
+    let of_library = written(|out| cuLibraryGetKernel(out, library, name(c"k")));
+    ok(launch(of_library, stream));
+    ok(launch(of_library, other));
+    let graph = written(|out| cuGraphCreate(out, 0));
+    let mut params = [0_u64; 8];
+    params[..4].copy_from_slice(&[kernel, 1 | 1 << 32, 1 | 1 << 32, 1 | 1 << 32]);
+    written(|out| cuGraphAddKernelNode_v2(out, graph, 0, 0, at(&mut params)));
+    let exec = written(|out| cuGraphInstantiateWithFlags(out, graph, 0));
+    ok(cuGraphLaunch(exec, other));
+    // With a context goes what belongs to it, and nothing of the other.
+    let kept = alloc(4);
+    ok(cuCtxDestroy_v2(first));
+    is(launch(kernel, other), INVALID);
+    is(cuStreamSynchronize(stream), INVALID);
+    is(cuMemsetD32_v2(data, 0, 1), VALUE);
+    is(cuGraphLaunch(exec, other), INVALID);
+    ok(launch(of_library, other));
+    ok(cuMemsetD32_v2(kept, 0, 1));
+    ok(cuGraphExecDestroy(exec));
+    ok(cuGraphDestroy(graph));
+    ok(cuLibraryUnload(library));
+    ok(cuCtxDestroy_v2(second));
+}
