@@ -103,8 +103,9 @@ impl MemoryMap {
     /// If no live region starts there.
     pub fn host_wrote(&mut self, addr: Addr) -> Result<(), MapError> {
         let index = self.start_at(addr)?;
-        let Storage::Owned(tracked) = &self.regions[index].storage else { return Ok(()) };
-        tracked.mark_range(0, tracked.block.len());
+        if let Storage::Owned(tracked) = &mut self.regions[index].storage {
+            tracked.mark_all();
+        }
         Ok(())
     }
 

@@ -116,8 +116,8 @@ impl Tracked {
 
     /// A host range, whose start and length are multiples of 8, with all pages marked.
     pub(super) fn of_host(range: HostRange) -> Result<Self, OutOfHostMemory> {
-        let tracked = Self::of(Block::of_host(range))?;
-        tracked.mark_range(0, tracked.block.len());
+        let mut tracked = Self::of(Block::of_host(range))?;
+        tracked.mark_all();
         Ok(tracked)
     }
 
@@ -160,6 +160,11 @@ impl Tracked {
     #[inline]
     pub(super) fn mark_shared(&self, offset: u64) {
         self.dirty[(offset / PAGE_BYTES) as usize].store(1, Relaxed);
+    }
+
+    /// Marks all pages as written.
+    pub(super) fn mark_all(&mut self) {
+        self.dirty.iter_mut().for_each(|page| *page.get_mut() = 1);
     }
 
     /// Marks the pages of a byte range as written.
