@@ -65,12 +65,14 @@ pub use ready::{Decoded, Deferred, Ready};
 
 use thiserror::Error;
 
-/// Makes debug builds examine register allocations from now on, which takes longer than compiling.
-/// Other builds do not. For tests.
+/// Makes debug builds examine the register allocations of the calling thread from now on, or no
+/// longer, which takes longer than compiling. Other builds do not. For tests.
 #[doc(hidden)]
-pub fn check_allocations() {
+pub fn check_allocations(checked: bool) {
     #[cfg(target_arch = "x86_64")]
-    vcode::check_allocations();
+    vcode::check_allocations(checked);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = checked;
 }
 
 /// Lets this process have compiled code at the portable level, by Cranelift, which is otherwise

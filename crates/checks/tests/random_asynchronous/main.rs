@@ -96,7 +96,7 @@ fn asked(seed: u64) -> Option<Kernel> {
 #[test]
 #[ignore = "a campaign"]
 fn campaign() {
-    jit::check_allocations();
+    jit::check_allocations(true);
     let (first, kernels) = (number("SEED", 0), number("KERNELS", 1000));
     let (_, found) = run((first..first + kernels).filter_map(asked), number("MOST", 10) as usize);
     assert_eq!(found, 0);

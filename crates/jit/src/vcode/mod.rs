@@ -40,7 +40,7 @@ use regalloc2::{
 };
 use slots::Slots;
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
 
 pub(crate) use function::{Block, Function};
 pub(crate) use operand::{Mem, Part, Source};
@@ -53,13 +53,15 @@ pub(crate) use register::{VReg, View};
 /// as long.
 const MAX_SPLIT: usize = 10_000;
 
-/// Whether regalloc2's checker examines allocations.
-static CHECKED: AtomicBool = AtomicBool::new(cfg!(test));
+thread_local! {
+    /// Whether regalloc2's checker examines allocations of this thread.
+    static CHECKED: Cell<bool> = const { Cell::new(cfg!(test)) };
+}
 
-/// Makes debug builds examine all allocations from now on, by regalloc2's checker. It takes longer
-/// than all other parts of a compilation.
-pub(crate) fn check_allocations() {
-    CHECKED.store(true, Ordering::Relaxed);
+/// Makes debug builds examine the allocations of the calling thread from now on, or no longer, by
+/// regalloc2's checker. It takes longer than all other parts of a compilation.
+pub(crate) fn check_allocations(checked: bool) {
+    CHECKED.set(checked);
 }
 
 /// Longest function that is examined: the checker's time grows with the square of it.
@@ -160,7 +162,7 @@ impl Compiler {
             |error| Refused::Encoding(format!("registers could not be allocated: {error}"));
         let output = run_with_ctx(&allocatable, &self.environment, &options, &mut self.context);
         let output = output.map_err(failed)?;
-        let checked = cfg!(debug_assertions) && CHECKED.load(Ordering::Relaxed);
+        let checked = cfg!(debug_assertions) && CHECKED.get();
         if checked && f.len() <= MAX_CHECKED {
             let mut checker = Checker::new(&allocatable, &self.environment);
             checker.prepare(output);

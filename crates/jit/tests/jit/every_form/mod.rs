@@ -103,6 +103,9 @@ fn on_threads<T: Send>(jobs: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> 
 /// Forms of an opcode that run by default, about.
 const SHARE: usize = 60;
 
+/// Of so many groups, one is compiled with its register allocations examined.
+const CHECKED_SHARE: usize = 4;
+
 /// Keeps about [`SHARE`] forms of each opcode, chosen by the hash of their text: opcodes with
 /// thousands of forms combine the same few modifiers and types.
 fn draw(all: &mut Vec<Form>) {
@@ -133,6 +136,7 @@ fn every_form_gives_the_same_on_all_engines() {
     }
     let groups = groups(&all);
     let outcome = on_threads(groups.len(), |job| {
+        jit::check_allocations(job.is_multiple_of(CHECKED_SHARE));
         let mut count = Count::default();
         (together(&groups[job], job as u64, &mut count), count)
     });

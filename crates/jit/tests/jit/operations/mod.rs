@@ -480,6 +480,7 @@ again:
 
 fn all(seeds: std::ops::Range<u64>, count: &mut Count) {
     for seed in seeds {
+        jit::check_allocations(seed.is_multiple_of(8));
         let mut rng = Rng::new(seed);
         let text = kernel(&mut rng);
         with_buffers(&text, &mut rng, seed, count);

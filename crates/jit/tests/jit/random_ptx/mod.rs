@@ -162,7 +162,7 @@ fn failing_kernels_are_minimised() {
 #[test]
 #[ignore = "a campaign"]
 fn campaign() {
-    jit::check_allocations();
+    jit::check_allocations(true);
     let (first, kernels) = (number("SEED", 0), number("KERNELS", 1000));
     let (pool, mut count, mut found) = (Pool::new(), Count::default(), 0);
     let mut out = std::io::stdout();
