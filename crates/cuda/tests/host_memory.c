@@ -120,6 +120,13 @@ static void use_all(void) {
     use(next);
     use_through(other);
     use_through(next);
+    /* With so many allocations none is mapped without a reason. */
+    enum { MANY = 70 };
+    uint32_t *many[MANY];
+    for (int i = 0; i < MANY; i++) CHECK(CALL(cuMemHostAlloc, &many[i], (size_t)4 * WORDS, 0) == 0);
+    use_through(many[MANY - 1]);
+    use(many[3]);
+    for (int i = 0; i < MANY; i++) CHECK(CALL(cuMemFreeHost, many[i]) == 0);
     CHECK(CALL(cuMemHostUnregister, registered) == 0);
     CHECK(CALL(cuMemHostUnregister, next) == 0);
     CHECK(CALL(cuMemHostRegister_v2, registered, 4 * long_words, 0) == 0);

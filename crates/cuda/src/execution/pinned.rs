@@ -3,12 +3,15 @@
 //! Memory that is mapped while other threads of the client run costs a copy, so that a launch sees
 //! only what its parameters point to, and what launches have reached in another way before. If it
 //! accesses other pinned memory, it is taken back, and repeated with that memory. While the client
-//! waits, mapping costs nothing, and all pinned memory is there.
+//! waits, mapping costs little, and all pinned memory is there unless it has many parts.
 
 use runtime::HostOwner;
 
 use crate::state::Driver;
 use crate::state::memory::{Allocation, AllocationKind, pages_of};
+
+/// Most allocations that are all mapped for each launch while the client waits.
+const MAX_MAPPED: usize = 64;
 
 /// The pinned memory of a launch.
 pub(super) struct Pinned {
@@ -49,12 +52,13 @@ impl Pinned {
     pub(super) fn map(d: &mut Driver, params: &[u8]) -> Self {
         let waits = d.memory.live.values().any(|a| !a.is_on_device()) && d.pending.is_only_client();
         d.device.set_host_waits(waits);
+        let all = waits && d.memory.pinned().nth(MAX_MAPPED).is_none();
         let is_argument =
             |(at, len): (u64, u64)| words(params).any(|word| word.wrapping_sub(at) < len);
         let needed = d
             .memory
             .pinned()
-            .filter(|&(at, a)| waits || a.is_reached || is_argument((at, a.len)))
+            .filter(|&(at, a)| all || a.is_reached || is_argument((at, a.len)))
             .map(|(at, a)| Range::of(at, a));
         let mut pinned = Self { mapped: Vec::new() };
         for range in merged(needed) {
