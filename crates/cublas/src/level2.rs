@@ -10,7 +10,7 @@ use operands::{Blas, Dense, Vector};
 
 /// How a matrix is stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum StorageKind {
     /// All elements, or one half of them.
     Full { ld: usize },
     /// Diagonals, as rows: `below` the main one and `above` it.
@@ -25,7 +25,7 @@ pub(crate) struct Stored {
     at: u64,
     rows: usize,
     cols: usize,
-    kind: Kind,
+    kind: StorageKind,
     dtype: DataType,
 }
 
@@ -40,14 +40,14 @@ impl Stored {
         dtype: DataType,
         [rows, cols]: [usize; 2],
         at: u64,
-        kind: Kind,
+        kind: StorageKind,
     ) -> Outcome<Self> {
         let needed = match kind {
-            Kind::Full { .. } => rows.max(1),
-            Kind::Band { below, above, .. } => size_of_band(below, above)?,
-            Kind::Packed(_) => 0,
+            StorageKind::Full { .. } => rows.max(1),
+            StorageKind::Band { below, above, .. } => size_of_band(below, above)?,
+            StorageKind::Packed(_) => 0,
         };
-        let (Kind::Full { ld } | Kind::Band { ld, .. }) = kind else {
+        let (StorageKind::Full { ld } | StorageKind::Band { ld, .. }) = kind else {
             return if at == 0 && rows > 0 {
                 Err(Error::InvalidValue)
             } else {
@@ -62,14 +62,14 @@ impl Stored {
 
     fn memory(&self) -> Outcome<Rows> {
         Ok(match self.kind {
-            Kind::Full { ld } => {
+            StorageKind::Full { ld } => {
                 Rows { at: self.at, width: self.rows, height: self.cols, pitch: ld }
             }
-            Kind::Band { ld, below, above } => {
+            StorageKind::Band { ld, below, above } => {
                 let width = size_of_band(below, above)?;
                 Rows { at: self.at, width, height: self.cols, pitch: ld }
             }
-            Kind::Packed(_) => Rows::flat(self.at, size(&[self.rows, self.rows + 1])? / 2),
+            StorageKind::Packed(_) => Rows::flat(self.at, size(&[self.rows, self.rows + 1])? / 2),
         })
     }
 
@@ -91,22 +91,22 @@ impl<T: Blas> Elements<T> {
     fn rows(&self, j: usize) -> std::ops::Range<usize> {
         let rows = self.matrix.rows;
         match self.matrix.kind {
-            Kind::Full { .. } => 0..rows,
-            Kind::Band { below, above, .. } => {
+            StorageKind::Full { .. } => 0..rows,
+            StorageKind::Band { below, above, .. } => {
                 let end = j.saturating_add(below).saturating_add(1).min(rows);
                 j.saturating_sub(above).min(end)..end
             }
-            Kind::Packed(half) => half.rows(rows, j),
+            StorageKind::Packed(half) => half.rows(rows, j),
         }
     }
 
     fn index(&self, i: usize, j: usize) -> usize {
         let rows = self.matrix.rows;
         match self.matrix.kind {
-            Kind::Full { .. } => j * rows + i,
-            Kind::Band { below, above, .. } => j * (below + above + 1) + above + i - j,
-            Kind::Packed(Triangle::Upper) => j * (j + 1) / 2 + i,
-            Kind::Packed(Triangle::Lower) => j * (2 * rows - j - 1) / 2 + i,
+            StorageKind::Full { .. } => j * rows + i,
+            StorageKind::Band { below, above, .. } => j * (below + above + 1) + above + i - j,
+            StorageKind::Packed(Triangle::Upper) => j * (j + 1) / 2 + i,
+            StorageKind::Packed(Triangle::Lower) => j * (2 * rows - j - 1) / 2 + i,
         }
     }
 

@@ -5,7 +5,7 @@ use culibs::{DataType, Error, Outcome, count};
 use linalg::{Matrix, Op};
 use operands::Blas;
 
-use crate::objects::{Kind, Object, find};
+use crate::objects::{Object, ObjectKind, find};
 
 /// A matrix, or a batch of them.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +23,18 @@ pub(crate) struct Layout {
 
 /// Returns the attributes of a new layout.
 pub(crate) fn object(dtype: i32, rows: u64, cols: u64, ld: i64) -> Object {
-    Object::new(Kind::Layout).with(0, dtype).with(2, rows).with(3, cols).with(4, ld).with(5, 1_i32)
+    Object::new(ObjectKind::Layout)
+        .with(0, dtype)
+        .with(2, rows)
+        .with(3, cols)
+        .with(4, ld)
+        .with(5, 1_i32)
 }
 
 impl Layout {
     /// Returns the layout that a client passes.
     pub(crate) fn of(descriptor: u64) -> Outcome<Self> {
-        let object = find(descriptor, Kind::Layout)?;
+        let object = find(descriptor, ObjectKind::Layout)?;
         let by_rows = match object.get::<i32>(1) {
             0 => false,
             1 => true,

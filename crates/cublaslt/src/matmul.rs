@@ -9,11 +9,11 @@ use operands::{Blas, op};
 use crate::epilogue::{Epilogue, scale, write_largest};
 use crate::handle::check;
 use crate::layout::Layout;
-use crate::objects::{Kind, Object, find};
+use crate::objects::{Object, ObjectKind, find};
 
 /// Returns the attributes of a new description.
 pub(crate) fn object(compute: i32, scale: i32) -> Object {
-    Object::new(Kind::Matmul)
+    Object::new(ObjectKind::Matmul)
         .with(0, compute)
         .with(1, scale)
         .with(7, 1_i32)
@@ -76,7 +76,7 @@ fn compute_type(compute: i32, scale: DataType, types: [DataType; 4]) -> Outcome<
 
 impl Product {
     pub(crate) fn of(description: u64, layouts: Layouts) -> Outcome<Self> {
-        let description = find(description, Kind::Matmul)?;
+        let description = find(description, ObjectKind::Matmul)?;
         let flag = |attribute| op(description.get(attribute));
         let ops = [flag(3)?, flag(4)?];
         // The third matrix is taken as it is, and the result is whole.

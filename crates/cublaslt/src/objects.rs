@@ -9,14 +9,14 @@ use culibs::{Error, Outcome, Pod, Ptr};
 
 /// A kind of descriptor: the size of each attribute in bytes, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     Layout,
     Matmul,
     Transform,
     Preference,
 }
 
-impl Kind {
+impl ObjectKind {
     fn size(self, attribute: i32) -> Outcome<usize> {
         let size = match (self, attribute) {
             (Self::Layout, 0 | 1 | 5 | 8) => Some(4),
@@ -39,7 +39,7 @@ impl Kind {
 /// A descriptor: the attributes that were set, as bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
-    kind: Kind,
+    kind: ObjectKind,
     values: BTreeMap<i32, Vec<u8>>,
 }
 
@@ -49,7 +49,7 @@ static OBJECTS: Handles<Object> = Handles::new(0x60_0000_0000);
 const MARK: u64 = 0x7369_6d74_6c61_624c;
 
 impl Object {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: ObjectKind) -> Self {
         Self { kind, values: BTreeMap::new() }
     }
 
@@ -101,12 +101,18 @@ pub(crate) fn destroy(descriptor: u64) -> Outcome {
 }
 
 /// Returns a descriptor of a kind.
-pub(crate) fn find(descriptor: u64, kind: Kind) -> Outcome<Object> {
+pub(crate) fn find(descriptor: u64, kind: ObjectKind) -> Outcome<Object> {
     let object = OBJECTS.get(handle(descriptor)?).map_err(|_| Error::InvalidValue)?;
     if object.kind == kind { Ok(object) } else { Err(Error::InvalidValue) }
 }
 
-pub(crate) fn set(descriptor: u64, kind: Kind, attribute: i32, from: Ptr, size: usize) -> Outcome {
+pub(crate) fn set(
+    descriptor: u64,
+    kind: ObjectKind,
+    attribute: i32,
+    from: Ptr,
+    size: usize,
+) -> Outcome {
     find(descriptor, kind)?;
     let needed = kind.size(attribute)?;
     if size < needed {
@@ -122,7 +128,7 @@ pub(crate) fn set(descriptor: u64, kind: Kind, attribute: i32, from: Ptr, size: 
 /// Writes an attribute, or its size if `size` is 0.
 pub(crate) fn get(
     descriptor: u64,
-    kind: Kind,
+    kind: ObjectKind,
     attribute: i32,
     to: Ptr,
     size: usize,

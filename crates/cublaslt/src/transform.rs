@@ -8,11 +8,11 @@ use operands::{Blas, op};
 
 use crate::handle::check;
 use crate::layout::Layout;
-use crate::objects::{Kind, Object, find};
+use crate::objects::{Object, ObjectKind, find};
 
 /// Returns the attributes of a new description.
 pub(crate) fn object(scale: i32) -> Object {
-    Object::new(Kind::Transform).with(0, scale)
+    Object::new(ObjectKind::Transform).with(0, scale)
 }
 
 /// A matrix as arguments: its address and its layout.
@@ -28,7 +28,7 @@ pub(crate) fn run(
     stream: u64,
 ) -> Outcome {
     check(handle)?;
-    let description = find(description, Kind::Transform)?;
+    let description = find(description, ObjectKind::Transform)?;
     let ops = [op(description.get(2))?, op(description.get(3))?];
     let (scale, on_device) = (DataType::of(description.get(0))?, description.get::<i32>(1) == 1);
     let to = Layout::of(c.1)?;

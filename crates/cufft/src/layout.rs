@@ -1,14 +1,14 @@
 //! Where the elements of a transform are.
 
 use culibs::{DataType, Error, Outcome, size};
-use fourier::Kind;
+use fourier::TransformKind;
 
 use crate::status::{CUFFT_INVALID_SIZE, CUFFT_INVALID_TYPE};
 
 /// Types of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Types {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TransformKind,
     pub(crate) input: DataType,
     pub(crate) output: DataType,
 }
@@ -18,12 +18,12 @@ impl Types {
     pub(crate) fn of(value: i32) -> Outcome<Self> {
         use DataType as D;
         let (kind, input, output) = match value {
-            0x29 => (Kind::Complex, D::C32, D::C32),
-            0x2a => (Kind::Forward, D::F32, D::C32),
-            0x2c => (Kind::Inverse, D::C32, D::F32),
-            0x69 => (Kind::Complex, D::C64, D::C64),
-            0x6a => (Kind::Forward, D::F64, D::C64),
-            0x6c => (Kind::Inverse, D::C64, D::F64),
+            0x29 => (TransformKind::Complex, D::C32, D::C32),
+            0x2a => (TransformKind::Forward, D::F32, D::C32),
+            0x2c => (TransformKind::Inverse, D::C32, D::F32),
+            0x69 => (TransformKind::Complex, D::C64, D::C64),
+            0x6a => (TransformKind::Forward, D::F64, D::C64),
+            0x6c => (TransformKind::Inverse, D::C64, D::F64),
             _ => return Err(Error::Status(CUFFT_INVALID_TYPE)),
         };
         Ok(Self { kind, input, output })
@@ -37,15 +37,15 @@ impl Types {
             (D::C16, D::C16, D::C16)
             | (D::CBF16, D::CBF16, D::CBF16)
             | (D::C32, D::C32, D::C32)
-            | (D::C64, D::C64, D::C64) => Kind::Complex,
+            | (D::C64, D::C64, D::C64) => TransformKind::Complex,
             (D::F16, D::C16, D::C16)
             | (D::BF16, D::CBF16, D::CBF16)
             | (D::F32, D::C32, D::C32)
-            | (D::F64, D::C64, D::C64) => Kind::Forward,
+            | (D::F64, D::C64, D::C64) => TransformKind::Forward,
             (D::C16, D::F16, D::C16)
             | (D::CBF16, D::BF16, D::CBF16)
             | (D::C32, D::F32, D::C32)
-            | (D::C64, D::F64, D::C64) => Kind::Inverse,
+            | (D::C64, D::F64, D::C64) => TransformKind::Inverse,
             _ => return Err(Error::Status(CUFFT_INVALID_TYPE)),
         };
         Ok(Self { kind, input: types.0, output: types.1 })
@@ -168,7 +168,8 @@ impl Layout {
     pub(crate) fn side(&self, input: bool, in_place: bool) -> Outcome<Side> {
         let Types { kind, input: from, output: to } = self.types;
         let (given, dtype) = if input { (&self.input, from) } else { (&self.output, to) };
-        let spectrum = (kind == Kind::Forward && !input) || (kind == Kind::Inverse && input);
+        let spectrum =
+            (kind == TransformKind::Forward && !input) || (kind == TransformKind::Inverse && input);
         let mut sizes = self.sizes.clone();
         let last = sizes.len() - 1;
         let half = sizes[last] / 2 + 1;
@@ -177,7 +178,7 @@ impl Layout {
         }
         let mut embed = sizes.clone();
         let Some(client) = &given.embed else {
-            if in_place && kind != Kind::Complex && !spectrum {
+            if in_place && kind != TransformKind::Complex && !spectrum {
                 embed[last] = 2 * half;
             }
             let distance = size(&embed)?;

@@ -4,7 +4,7 @@ use culibs::device::{get_host_list, put_host};
 use culibs::handles::Handles;
 use culibs::stream::{check_context, check_stream, context, submit};
 use culibs::{Error, Number, Outcome, Ptr};
-use fourier::{Kind, Precision};
+use fourier::{Precision, TransformKind};
 use num_complex::Complex;
 
 use crate::layout::{Given, Layout, Types};
@@ -148,10 +148,10 @@ pub(crate) fn execute(plan: i32, kind: Option<i32>, from: u64, to: u64, directio
         return Err(Error::Status(CUFFT_INVALID_TYPE));
     }
     let inverse = match (layout.types.kind, direction) {
-        (Kind::Complex, -1) => false,
-        (Kind::Complex, 1) => true,
-        (Kind::Complex, _) => return Err(Error::InvalidValue),
-        (kind, _) => kind == Kind::Inverse,
+        (TransformKind::Complex, -1) => false,
+        (TransformKind::Complex, 1) => true,
+        (TransformKind::Complex, _) => return Err(Error::InvalidValue),
+        (kind, _) => kind == TransformKind::Inverse,
     };
     if from == 0 || to == 0 {
         return Err(Error::InvalidValue);

@@ -20,13 +20,13 @@ const CHUNK: usize = 1 << 20;
 
 /// A kind of generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum GeneratorKind {
     Pseudo(Pseudo),
     Sobol32,
     Sobol64,
 }
 
-impl Kind {
+impl GeneratorKind {
     fn quasi(self) -> bool {
         matches!(self, Self::Sobol32 | Self::Sobol64)
     }
@@ -41,7 +41,7 @@ enum Source {
 /// What a generator's handle stands for.
 #[derive(Clone)]
 struct Generator {
-    kind: Kind,
+    kind: GeneratorKind,
     /// Whether numbers go to the host.
     on_host: bool,
     context: u64,
@@ -58,7 +58,7 @@ struct Generator {
 impl Generator {
     fn make(&self) -> Source {
         match self.kind {
-            Kind::Pseudo(kind) => {
+            GeneratorKind::Pseudo(kind) => {
                 Source::Pseudo(State::new(kind, self.order, self.seed, self.offset))
             }
             _ => Source::Quasi(Quasi::new(self.dimensions as usize, self.offset)),
@@ -75,14 +75,14 @@ pub(crate) const SCRAMBLED: Error = Error::Refused(
 );
 
 /// Reads `curandRngType_t`.
-fn kind(value: i32) -> Outcome<Kind> {
+fn kind(value: i32) -> Outcome<GeneratorKind> {
     match value {
-        100 | 101 => Ok(Kind::Pseudo(Pseudo::Xorwow)),
-        121 => Ok(Kind::Pseudo(Pseudo::Mrg32k3a)),
-        142 => Ok(Kind::Pseudo(Pseudo::Mt19937)),
-        161 => Ok(Kind::Pseudo(Pseudo::Philox)),
-        200 | 201 => Ok(Kind::Sobol32),
-        203 => Ok(Kind::Sobol64),
+        100 | 101 => Ok(GeneratorKind::Pseudo(Pseudo::Xorwow)),
+        121 => Ok(GeneratorKind::Pseudo(Pseudo::Mrg32k3a)),
+        142 => Ok(GeneratorKind::Pseudo(Pseudo::Mt19937)),
+        161 => Ok(GeneratorKind::Pseudo(Pseudo::Philox)),
+        200 | 201 => Ok(GeneratorKind::Sobol32),
+        203 => Ok(GeneratorKind::Sobol64),
         141 => Err(Error::Refused(
             c"of MTGP32, whose parameters come with NVIDIA's toolkit; other pseudorandom \
               generators are there",
@@ -141,7 +141,7 @@ pub(crate) fn set_stream(handle: u64, stream: u64) -> Outcome {
 }
 
 /// Refuses what the kind does not have: seeds are of pseudorandom generators, dimensions of others.
-fn only(handle: u64, has: fn(Kind) -> bool) -> Outcome {
+fn only(handle: u64, has: fn(GeneratorKind) -> bool) -> Outcome {
     match has(get(handle)?.kind) {
         true => Ok(()),
         false => Err(Error::Status(CURAND_STATUS_TYPE_ERROR)),
@@ -154,7 +154,7 @@ pub(crate) fn set_seed(handle: u64, seed: u64) -> Outcome {
 }
 
 pub(crate) fn set_offset(handle: u64, offset: u64) -> Outcome {
-    only(handle, |kind| kind != Kind::Pseudo(Pseudo::Mt19937))?;
+    only(handle, |kind| kind != GeneratorKind::Pseudo(Pseudo::Mt19937))?;
     change(handle, true, |g| g.offset = offset)
 }
 
@@ -162,18 +162,18 @@ pub(crate) fn set_ordering(handle: u64, ordering: i32) -> Outcome {
     let kind = get(handle)?.kind;
     use Pseudo::{Mrg32k3a, Philox, Xorwow};
     let order = match (kind, ordering) {
-        (Kind::Sobol32 | Kind::Sobol64, 201) => Order::Legacy,
-        (Kind::Pseudo(_), 100 | 101 | 103) => Order::Legacy,
-        (Kind::Pseudo(Xorwow), 102) => Order::Seeded,
+        (GeneratorKind::Sobol32 | GeneratorKind::Sobol64, 201) => Order::Legacy,
+        (GeneratorKind::Pseudo(_), 100 | 101 | 103) => Order::Legacy,
+        (GeneratorKind::Pseudo(Xorwow), 102) => Order::Seeded,
         // The order that suits the device best: ours is the legacy one.
-        (Kind::Pseudo(Xorwow | Mrg32k3a | Philox), 104) => Order::Legacy,
+        (GeneratorKind::Pseudo(Xorwow | Mrg32k3a | Philox), 104) => Order::Legacy,
         _ => return Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE)),
     };
     change(handle, true, |g| g.order = order)
 }
 
 pub(crate) fn set_dimensions(handle: u64, dimensions: u32) -> Outcome {
-    only(handle, Kind::quasi)?;
+    only(handle, GeneratorKind::quasi)?;
     if dimensions == 0 || dimensions as usize > sobol::DIMENSIONS {
         return Err(Error::Status(CURAND_STATUS_OUT_OF_RANGE));
     }
@@ -228,7 +228,7 @@ fn generate<T: Pod + Send + Sync>(
     out: Ptr,
     count: usize,
     give: impl Fn(&mut State) -> Group<T> + Send + Sync + 'static,
-    each: impl Fn(u64, Kind) -> T + Send + Sync + 'static,
+    each: impl Fn(u64, GeneratorKind) -> T + Send + Sync + 'static,
 ) -> Outcome {
     let g = get(handle)?;
     if g.kind.quasi() && !count.is_multiple_of(g.dimensions as usize) {
@@ -256,7 +256,7 @@ fn generate<T: Pod + Send + Sync>(
 
 /// Numbers of 32 bits. Those of a group that no call has taken are the next call's.
 pub(crate) fn bits(handle: u64, out: Ptr, count: usize) -> Outcome {
-    only(handle, |kind| kind != Kind::Sobol64)?;
+    only(handle, |kind| kind != GeneratorKind::Sobol64)?;
     let give = |s: &mut State| {
         if s.left.is_empty() {
             return s.turn(State::bits);
@@ -276,7 +276,7 @@ fn high(bits: u64) -> u32 {
 
 /// Numbers of 64 bits.
 pub(crate) fn long_bits(handle: u64, out: Ptr, count: usize) -> Outcome {
-    only(handle, |kind| kind == Kind::Sobol64)?;
+    only(handle, |kind| kind == GeneratorKind::Sobol64)?;
     generate(handle, out, count, |_| ([0; 4], 1), |bits, _| bits)
 }
 
@@ -296,9 +296,9 @@ pub(crate) fn uniform(handle: u64, out: Ptr, count: usize) -> Outcome {
 }
 
 /// A uniform number of a quasirandom one.
-fn uniform_of(bits: u64, kind: Kind) -> f64 {
+fn uniform_of(bits: u64, kind: GeneratorKind) -> f64 {
     match kind {
-        Kind::Sobol64 => to::uniform_of_long(bits),
+        GeneratorKind::Sobol64 => to::uniform_of_long(bits),
         _ => to::uniform_of_one(high(bits)),
     }
 }
@@ -354,9 +354,9 @@ pub(crate) fn normal_double(
 }
 
 /// A normal number of a quasirandom one.
-fn normal_of(bits: u64, kind: Kind) -> f64 {
+fn normal_of(bits: u64, kind: GeneratorKind) -> f64 {
     match kind {
-        Kind::Sobol64 => to::normal_of_bits(bits >> 11, 53),
+        GeneratorKind::Sobol64 => to::normal_of_bits(bits >> 11, 53),
         _ => to::normal_of_bits(high(bits).into(), 32),
     }
 }

@@ -27,14 +27,14 @@ const HEAD: usize = 24;
 
 /// Kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// What a device is asked to run.
     Request,
     /// What a device has given back.
     Record,
 }
 
-impl Kind {
+impl FileKind {
     const fn magic(self) -> &'static [u8; 8] {
         match self {
             Self::Request => b"SLREQST1",
@@ -75,7 +75,11 @@ pub enum BundleError {
 ///
 /// # Errors
 /// If the index cannot be written as JSON.
-pub fn write(kind: Kind, index: &impl Serialize, blocks: &[&[u8]]) -> Result<Vec<u8>, BundleError> {
+pub fn write(
+    kind: FileKind,
+    index: &impl Serialize,
+    blocks: &[&[u8]],
+) -> Result<Vec<u8>, BundleError> {
     let index = serde_json::to_vec(index).map_err(|e| BundleError::Index(e.to_string()))?;
     let mut out = kind.magic().to_vec();
     out.extend(VERSION.to_le_bytes());
@@ -98,7 +102,10 @@ pub fn write(kind: Kind, index: &impl Serialize, blocks: &[&[u8]]) -> Result<Vec
 ///
 /// # Errors
 /// If it is none, is damaged, or has another version.
-pub fn read<T: DeserializeOwned>(kind: Kind, bytes: &[u8]) -> Result<(T, Vec<&[u8]>), BundleError> {
+pub fn read<T: DeserializeOwned>(
+    kind: FileKind,
+    bytes: &[u8],
+) -> Result<(T, Vec<&[u8]>), BundleError> {
     let got = bytes.len() as u64;
     let short = |needed: u64| BundleError::Length { needed, got };
     if bytes.get(..8) != Some(kind.magic().as_slice()) {
@@ -149,29 +156,32 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let bytes = write(Kind::Record, &[1, 2], &[b"one", b"", b"three"]).unwrap();
-        let (index, blocks): (Vec<u32>, _) = read(Kind::Record, &bytes).unwrap();
+        let bytes = write(FileKind::Record, &[1, 2], &[b"one", b"", b"three"]).unwrap();
+        let (index, blocks): (Vec<u32>, _) = read(FileKind::Record, &bytes).unwrap();
         assert_eq!((index, blocks), (vec![1, 2], vec![&b"one"[..], b"", b"three"]));
-        assert_eq!(read::<Vec<u32>>(Kind::Request, &bytes), Err(BundleError::Kind));
+        assert_eq!(read::<Vec<u32>>(FileKind::Request, &bytes), Err(BundleError::Kind));
     }
 
     #[test]
     fn damage_is_found() {
-        let bytes = write(Kind::Record, &"index", &[b"block"]).unwrap();
+        let bytes = write(FileKind::Record, &"index", &[b"block"]).unwrap();
         for length in 0..bytes.len() {
-            assert!(read::<String>(Kind::Record, &bytes[..length]).is_err(), "{length}");
+            assert!(read::<String>(FileKind::Record, &bytes[..length]).is_err(), "{length}");
         }
         for at in 0..bytes.len() {
             let mut other = bytes.clone();
             other[at] ^= 0x10;
-            assert!(read::<String>(Kind::Record, &other).is_err(), "{at}");
+            assert!(read::<String>(FileKind::Record, &other).is_err(), "{at}");
         }
         let mut newer = bytes.clone();
         newer[8] = 2;
-        assert_eq!(read::<String>(Kind::Record, &newer), Err(BundleError::Version { found: 2 }));
+        assert_eq!(
+            read::<String>(FileKind::Record, &newer),
+            Err(BundleError::Version { found: 2 })
+        );
         // Lengths beyond all reason.
         let mut huge = bytes;
         huge[12..16].fill(0xff);
-        assert!(matches!(read::<String>(Kind::Record, &huge), Err(BundleError::Length { .. })));
+        assert!(matches!(read::<String>(FileKind::Record, &huge), Err(BundleError::Length { .. })));
     }
 }

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use inputs::{Array, ElemType};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::{self, BundleError, Kind};
+use crate::bundle::{self, BundleError, FileKind};
 use crate::error::DeviceError;
 use crate::hash::Hash;
 
@@ -286,7 +286,7 @@ impl Record {
         };
         let buffers = self.runs.iter().flat_map(|run| &run.buffers);
         let blocks: Vec<&[u8]> = buffers.map(|buffer| buffer.contents.data()).collect();
-        bundle::write(Kind::Record, &index, &blocks)
+        bundle::write(FileKind::Record, &index, &blocks)
     }
 
     /// A record of the bytes of a file.
@@ -294,7 +294,7 @@ impl Record {
     /// # Errors
     /// If they are no record of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BundleError> {
-        let (index, blocks): (RecordIndex, _) = bundle::read(Kind::Record, bytes)?;
+        let (index, blocks): (RecordIndex, _) = bundle::read(FileKind::Record, bytes)?;
         let mut blocks = blocks.into_iter();
         let mut runs = Vec::with_capacity(index.runs.len());
         for run in index.runs {

@@ -10,7 +10,7 @@ use isa::{Diagnostic, Diagnostics};
 use lab::run::{BoundLaunch, Job};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::{self, BundleError, Kind};
+use crate::bundle::{self, BundleError, FileKind};
 use crate::hash::Hash;
 use crate::record::ArrayIndex;
 
@@ -165,7 +165,7 @@ impl Request {
         let index = RequestIndex { choice: self.choice.clone(), runs };
         let buffers = self.runs.iter().flat_map(|run| &run.buffers);
         let blocks: Vec<&[u8]> = buffers.map(|(_, array)| array.data()).collect();
-        bundle::write(Kind::Request, &index, &blocks)
+        bundle::write(FileKind::Request, &index, &blocks)
     }
 
     /// A request of bytes.
@@ -173,7 +173,7 @@ impl Request {
     /// # Errors
     /// If they are none of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BundleError> {
-        let (index, blocks): (RequestIndex, _) = bundle::read(Kind::Request, bytes)?;
+        let (index, blocks): (RequestIndex, _) = bundle::read(FileKind::Request, bytes)?;
         let mut blocks = blocks.into_iter();
         let mut runs = Vec::with_capacity(index.runs.len());
         for run in index.runs {

@@ -10,7 +10,7 @@ pub use rustfft::FftDirection;
 
 /// What a transform takes and yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TransformKind {
     /// Complex numbers, in the given direction.
     Complex,
     /// Real numbers, whose spectrum has half of the last axis.
@@ -72,7 +72,7 @@ fn along_others<T: Precision>(data: &mut [Complex<T>], sizes: &[usize], to: FftD
 ///
 /// `sizes` are those of the real or complex data, at least one, none 0. A spectrum of real numbers
 /// has `sizes[last] / 2 + 1` elements along its last axis. `direction` counts for
-/// [`Kind::Complex`] alone. Real numbers are elements without imaginary parts.
+/// [`TransformKind::Complex`] alone. Real numbers are elements without imaginary parts.
 ///
 /// # Panics
 /// Panics if `data` does not have as many elements as the sizes tell.
@@ -80,7 +80,7 @@ fn along_others<T: Precision>(data: &mut [Complex<T>], sizes: &[usize], to: FftD
 pub fn transform<T: Precision>(
     mut data: Vec<Complex<T>>,
     sizes: &[usize],
-    kind: Kind,
+    kind: TransformKind,
     direction: FftDirection,
 ) -> Vec<Complex<T>> {
     let last = sizes.len() - 1;
@@ -88,12 +88,12 @@ pub fn transform<T: Precision>(
     let mut halved = sizes.to_vec();
     halved[last] = half;
     match kind {
-        Kind::Complex => {
+        TransformKind::Complex => {
             along(&mut data, sizes, last, direction);
             along_others(&mut data, sizes, direction);
             data
         }
-        Kind::Forward => {
+        TransformKind::Forward => {
             along(&mut data, sizes, last, FftDirection::Forward);
             let rows = data.chunks_exact(n);
             let mut spectrum: Vec<Complex<T>> =
@@ -101,7 +101,7 @@ pub fn transform<T: Precision>(
             along_others(&mut spectrum, &halved, FftDirection::Forward);
             spectrum
         }
-        Kind::Inverse => {
+        TransformKind::Inverse => {
             along_others(&mut data, &halved, FftDirection::Inverse);
             let mut whole = Vec::with_capacity(data.len() / half * n);
             for row in data.chunks_exact(half) {

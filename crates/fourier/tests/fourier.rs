@@ -1,6 +1,6 @@
 //! Transforms against their definition.
 
-use fourier::{FftDirection, Kind, transform};
+use fourier::{FftDirection, TransformKind, transform};
 use num_complex::Complex;
 
 /// The definition, in `f64`.
@@ -28,16 +28,18 @@ fn two_axes_are_as_defined() {
     for [m, n] in [[1, 1], [3, 4], [4, 5], [2, 7]] {
         let data: Vec<Complex<f64>> =
             (0..m * n).map(|i| Complex::new((i * i % 7) as f64, (i % 3) as f64)).collect();
-        let forward = transform(data.clone(), &[m, n], Kind::Complex, FftDirection::Forward);
+        let forward =
+            transform(data.clone(), &[m, n], TransformKind::Complex, FftDirection::Forward);
         near(&forward, &defined(&data, [m, n], -1.0));
-        let inverse = transform(data.clone(), &[m, n], Kind::Complex, FftDirection::Inverse);
+        let inverse =
+            transform(data.clone(), &[m, n], TransformKind::Complex, FftDirection::Inverse);
         near(&inverse, &defined(&data, [m, n], 1.0));
         let real: Vec<Complex<f64>> = data.iter().map(|x| Complex::new(x.re, 0.0)).collect();
-        let half = transform(real.clone(), &[m, n], Kind::Forward, FftDirection::Forward);
+        let half = transform(real.clone(), &[m, n], TransformKind::Forward, FftDirection::Forward);
         let whole = defined(&real, [m, n], -1.0);
         let expected: Vec<_> = whole.chunks(n).flat_map(|row| row[..n / 2 + 1].to_vec()).collect();
         near(&half, &expected);
-        let back = transform(half, &[m, n], Kind::Inverse, FftDirection::Inverse);
+        let back = transform(half, &[m, n], TransformKind::Inverse, FftDirection::Inverse);
         let scaled: Vec<_> = real.iter().map(|x| x * (m * n) as f64).collect();
         near(&back, &scaled);
     }

@@ -44,7 +44,7 @@ impl Instruction {
 
 /// Products of the same sizes.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct MatrixKind {
     /// The instruction that has them.
     pub instruction: Instruction,
     /// What its factors are: any two of these.
@@ -70,12 +70,12 @@ const fn kind(
     factors: &'static [Ty],
     sums: &'static [Ty],
     shapes: &'static [MatrixShape],
-) -> Kind {
-    Kind { instruction, factors, sums, shapes }
+) -> MatrixKind {
+    MatrixKind { instruction, factors, sums, shapes }
 }
 
 /// All products.
-pub static KINDS: &[Kind] = {
+pub static KINDS: &[MatrixKind] = {
     use Instruction::*;
     use MatrixShape::*;
     const FLAT: &[MatrixShape] = &[M16n16k16, M8n32k16, M32n8k16];
@@ -106,7 +106,7 @@ pub static KINDS: &[Kind] = {
     ]
 };
 
-impl Kind {
+impl MatrixKind {
     /// Whether elements of D, A, B and C are of this kind.
     #[must_use]
     pub fn has(&self, shape: MatrixShape, [d, a, b, c]: [Ty; 4]) -> bool {
@@ -130,7 +130,7 @@ pub fn exists(instruction: Instruction, shape: MatrixShape, elements: [Ty; 4]) -
 /// Whether `wmma` has a fragment of such elements.
 #[must_use]
 pub fn has_fragment(shape: MatrixShape, role: MatrixRole, element: Ty) -> bool {
-    let wmma = |k: &&Kind| k.instruction == Instruction::Wmma && k.shapes.contains(&shape);
+    let wmma = |k: &&MatrixKind| k.instruction == Instruction::Wmma && k.shapes.contains(&shape);
     KINDS.iter().filter(wmma).any(|k| match role {
         MatrixRole::A | MatrixRole::B => k.factors.contains(&element),
         MatrixRole::C => k.sums.contains(&element),

@@ -14,7 +14,7 @@ use crate::program::Program;
 
 /// A hazard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum HazardKind {
     /// Reads a register that an earlier instruction writes.
     Read(u8),
     /// Writes a register that an earlier instruction writes.
@@ -38,7 +38,7 @@ pub enum Kind {
     Open,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for HazardKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(r) => write!(f, "x{r} is read after it is written"),
@@ -63,7 +63,7 @@ pub struct Hazard {
     /// Address of the later one; the same for a packet without an end.
     pub second: u32,
     /// The kind of hazard.
-    pub kind: Kind,
+    pub kind: HazardKind,
 }
 
 impl fmt::Display for Hazard {
@@ -79,28 +79,28 @@ impl fmt::Display for Hazard {
 
 /// Returns the hazards between two instructions of a packet, whatever their lanes.
 #[must_use]
-pub(crate) fn between(first: &Insn, second: &Insn) -> Vec<Kind> {
+pub(crate) fn between(first: &Insn, second: &Insn) -> Vec<HazardKind> {
     let mut found = Vec::new();
     let written = |i: &Insn| i.writes_register().then_some(i.rd);
     if let Some(rd) = written(first) {
-        found.extend(second.sources().any(|r| r == rd).then_some(Kind::Read(rd)));
-        found.extend((written(second) == Some(rd)).then_some(Kind::Overwrite(rd)));
+        found.extend(second.sources().any(|r| r == rd).then_some(HazardKind::Read(rd)));
+        found.extend((written(second) == Some(rd)).then_some(HazardKind::Overwrite(rd)));
     }
     if let Some(rd) = written(second) {
-        found.extend(first.sources().any(|r| r == rd).then_some(Kind::EarlyWrite(rd)));
+        found.extend(first.sources().any(|r| r == rd).then_some(HazardKind::EarlyWrite(rd)));
     }
     let read = |i: &Insn| i.reads_predicate().then_some(i.pred);
     let written = |i: &Insn| i.writes_predicate().then_some(i.pdst);
     if let Some(p) = written(first) {
-        found.extend((read(second) == Some(p)).then_some(Kind::PredicateRead(p)));
-        found.extend((written(second) == Some(p)).then_some(Kind::PredicateOverwrite(p)));
+        found.extend((read(second) == Some(p)).then_some(HazardKind::PredicateRead(p)));
+        found.extend((written(second) == Some(p)).then_some(HazardKind::PredicateOverwrite(p)));
     }
     if let Some(p) = written(second) {
-        found.extend((read(first) == Some(p)).then_some(Kind::PredicateEarlyWrite(p)));
+        found.extend((read(first) == Some(p)).then_some(HazardKind::PredicateEarlyWrite(p)));
     }
-    found.extend(first.jumps().then_some(Kind::Jump));
-    found.extend((first.op == Op::Halt).then_some(Kind::Halt));
-    found.extend(same_memory(first, second).then_some(Kind::Memory));
+    found.extend(first.jumps().then_some(HazardKind::Jump));
+    found.extend((first.op == Op::Halt).then_some(HazardKind::Halt));
+    found.extend(same_memory(first, second).then_some(HazardKind::Memory));
     found
 }
 
@@ -135,7 +135,7 @@ pub fn check(program: &Program) -> Vec<Hazard> {
     let mut packet: Vec<(u32, Insn)> = Vec::new();
     let open = |packet: &mut Vec<(u32, Insn)>, found: &mut Vec<Hazard>| {
         let last = packet.last().map(|&(pc, _)| pc);
-        found.extend(last.map(|pc| Hazard { first: pc, second: pc, kind: Kind::Open }));
+        found.extend(last.map(|pc| Hazard { first: pc, second: pc, kind: HazardKind::Open }));
         packet.clear();
     };
     for (pc, insn) in program.instructions() {

@@ -15,7 +15,7 @@ mod model;
 use std::collections::BTreeMap;
 
 use campaign::{PLANTS, Random, Size, Writer, bytes_of, pack, regions, run, words};
-use prf::hazard::{Kind, check};
+use prf::hazard::{HazardKind, check};
 use prf::timing::changes::{to_text, to_vcd};
 use prf::timing::{Change, Changed, Forwarding, Stall, State};
 use prf::{
@@ -80,7 +80,7 @@ fn same(seed: u64, hazards: Hazards) {
     assert!(timed.timing().adds_up(), "seed {seed}");
     // Memory that different registers name meets in a packet unseen by the check of the text;
     // nothing else may.
-    let unseen = |kind: Kind| kind == Kind::Memory;
+    let unseen = |kind: HazardKind| kind == HazardKind::Memory;
     assert!(timed.hazards().iter().all(|h| unseen(h.kind)), "seed {seed}: {:?}", timed.hazards());
     let slots = [Prf { config }.slots(&functional), machine.slots(&timed)];
     let skipped = timed.timing().skipped;
@@ -243,8 +243,8 @@ fn flagged(seed: u64) {
     let found = check(&program);
     // Everything else is a packet of its own.
     assert!(found.iter().any(|h| h.kind == plant.kind), "seed {seed}: {:?}\n{text}", plant.kind);
-    let expected = |kind: Kind| {
-        kind == plant.kind || matches!(kind, Kind::Overwrite(42) | Kind::EarlyWrite(42))
+    let expected = |kind: HazardKind| {
+        kind == plant.kind || matches!(kind, HazardKind::Overwrite(42) | HazardKind::EarlyWrite(42))
     };
     assert!(found.iter().all(|h| expected(h.kind)), "seed {seed}: {found:?}");
 }
@@ -303,24 +303,27 @@ fn faithful(text: &str) -> (State, Program) {
 
 #[test]
 fn hazards_are_met_lane_by_lane_and_byte_by_byte() {
-    let met = |text: &str| -> Vec<Kind> {
+    let met = |text: &str| -> Vec<HazardKind> {
         let (state, _) = faithful(text);
         assert_eq!(state.timing().hazards as usize, state.hazards().len(), "{text}");
         state.hazards().iter().map(|h| h.kind).collect()
     };
     let own = "csrr x5, tid\nslli x6, x5, 2\nlui x7, 0x10\nadd x7, x7, x6\naddi x8, x0, 16\n\
                slt x9, x5, x8\nbne p1, x9, x0\nbeq p2, x9, x0\n";
-    let cases: [(&str, &[Kind]); 8] = [
-        ("addi x10, x5, 1 !1,0\nadd x11, x10, x5 !0,1\nhalt", &[Kind::Read(10)]),
+    let cases: [(&str, &[HazardKind]); 8] = [
+        ("addi x10, x5, 1 !1,0\nadd x11, x10, x5 !0,1\nhalt", &[HazardKind::Read(10)]),
         // Other lanes write than read.
         ("addi x10, x5, 1, p1, 1, 0\nadd x11, x10, x5, p2, 0, 1\nhalt", &[]),
-        ("addi x10, x5, 1, p1, 1, 0\naddi x10, x5, 2, p1, 0, 1\nhalt", &[Kind::Overwrite(10)]),
-        ("bne p3, x5, x0 !1,0\naddi x10, x5, 1, p3, 0, 1\nhalt", &[Kind::PredicateRead(3)]),
+        (
+            "addi x10, x5, 1, p1, 1, 0\naddi x10, x5, 2, p1, 0, 1\nhalt",
+            &[HazardKind::Overwrite(10)],
+        ),
+        ("bne p3, x5, x0 !1,0\naddi x10, x5, 1, p3, 0, 1\nhalt", &[HazardKind::PredicateRead(3)]),
         // The text does not show it: the registers differ.
-        ("addi x10, x7, 0\nsw x5, 0(x7) !1,0\nlw x11, 0(x10) !0,1\nhalt", &[Kind::Memory]),
+        ("addi x10, x7, 0\nsw x5, 0(x7) !1,0\nlw x11, 0(x10) !0,1\nhalt", &[HazardKind::Memory]),
         ("addi x10, x7, 2\nsh x5, 0(x7) !1,0\nlh x11, 0(x10) !0,1\nhalt", &[]),
         ("bne p3, x0, x0\nhalt p3, 1, 0\naddi x10, x5, 1 !0,1\nhalt", &[]),
-        ("halt p1, 1, 0\naddi x10, x5, 1 !0,1\nhalt", &[Kind::Halt]),
+        ("halt p1, 1, 0\naddi x10, x5, 1 !0,1\nhalt", &[HazardKind::Halt]),
     ];
     for (text, expected) in cases {
         assert_eq!(met(&format!("{own}{text}\n")), expected, "{text}");
@@ -357,7 +360,7 @@ fn only_t09_of_the_timing_programs_has_a_hazard() {
 fn a_packet_without_an_end_is_flagged_and_stops() {
     let config = Config::default();
     let program = Program::new(&words(config, "addi x4, x4, 1 !1,0\n"), config).unwrap();
-    assert_eq!(check(&program).iter().map(|h| h.kind).collect::<Vec<_>>(), [Kind::Open]);
+    assert_eq!(check(&program).iter().map(|h| h.kind).collect::<Vec<_>>(), [HazardKind::Open]);
     for hazards in [Hazards::Faithful, Hazards::Interlocked] {
         let machine = Timed { hazards, ..Timed::default() };
         let end = run(&machine, &program, Size { threads: 32, blocks: 1 }).unwrap_err();

@@ -6,7 +6,7 @@ use linalg::Triangle;
 use super::Stepped;
 use crate::handle::{Handle, get};
 use crate::level1;
-use crate::level2::{self, Kind, Stored, Triangular, Update};
+use crate::level2::{self, StorageKind, Stored, Triangular, Update};
 use operands::{Blas, Dense, Vector, dimensions, op, stored, triangle, unit};
 
 fn vector<T: Number>(n: usize, (at, step): Stepped) -> Outcome<Vector> {
@@ -153,7 +153,7 @@ pub(crate) fn gbmv<T: Blas>(
 ) -> Outcome {
     let h = get(handle)?;
     let (op, [m, n, below, above]) = (op(trans)?, dimensions(size)?);
-    let kind = Kind::Band { ld: count(a.1)?, below, above };
+    let kind = StorageKind::Band { ld: count(a.1)?, below, above };
     let a = Stored::new(T::TYPE, [m, n], a.0, kind)?;
     let [rows, cols] = stored(op, m, n);
     let (x, y) = (stepping::<T>(cols, x)?, stepping::<T>(rows, y)?);
@@ -172,13 +172,13 @@ impl Storage {
     /// A square matrix of which a half is stored.
     fn half<T: Number>(self, n: usize, half: Triangle) -> Outcome<Stored> {
         let (at, kind) = match self {
-            Self::Full((at, ld)) => (at, Kind::Full { ld: count(ld)? }),
+            Self::Full((at, ld)) => (at, StorageKind::Full { ld: count(ld)? }),
             Self::Band((at, ld), k) => {
                 let (ld, k) = (count(ld)?, count(k)?);
                 let (below, above) = if half == Triangle::Lower { (k, 0) } else { (0, k) };
-                (at, Kind::Band { ld, below, above })
+                (at, StorageKind::Band { ld, below, above })
             }
-            Self::Packed(at) => (at, Kind::Packed(half)),
+            Self::Packed(at) => (at, StorageKind::Packed(half)),
         };
         Stored::new(T::TYPE, [n, n], at, kind)
     }

@@ -7,7 +7,7 @@ use crate::algorithm;
 use crate::handle;
 use crate::layout;
 use crate::matmul::{self, Addresses, Layouts};
-use crate::objects::{self, Kind, Object};
+use crate::objects::{self, Object, ObjectKind};
 use crate::transform;
 
 culibs::family! {
@@ -36,34 +36,34 @@ culibs::family! {
     [(): cublasLtMatrixTransformDescCreate](out: Ptr, scale: i32)
         => objects::create(out, transform::object(scale));
     [(): cublasLtMatmulPreferenceInit_internal](at: Ptr, size: usize)
-        => objects::make(at, size, Object::new(Kind::Preference));
+        => objects::make(at, size, Object::new(ObjectKind::Preference));
     [(): cublasLtMatmulPreferenceCreate](out: Ptr)
-        => objects::create(out, Object::new(Kind::Preference));
+        => objects::create(out, Object::new(ObjectKind::Preference));
     [(): cublasLtMatrixLayoutDestroy; (): cublasLtMatmulDescDestroy;
      (): cublasLtMatrixTransformDescDestroy; (): cublasLtMatmulPreferenceDestroy]
         (descriptor: u64) => objects::destroy(descriptor);
     [(): cublasLtMatrixLayoutSetAttribute](object: u64, attribute: i32, from: Ptr, size: usize)
-        => objects::set(object, Kind::Layout, attribute, from, size);
+        => objects::set(object, ObjectKind::Layout, attribute, from, size);
     [(): cublasLtMatmulDescSetAttribute](object: u64, attribute: i32, from: Ptr, size: usize)
-        => objects::set(object, Kind::Matmul, attribute, from, size);
+        => objects::set(object, ObjectKind::Matmul, attribute, from, size);
     [(): cublasLtMatrixTransformDescSetAttribute]
         (object: u64, attribute: i32, from: Ptr, size: usize)
-        => objects::set(object, Kind::Transform, attribute, from, size);
+        => objects::set(object, ObjectKind::Transform, attribute, from, size);
     [(): cublasLtMatmulPreferenceSetAttribute]
         (object: u64, attribute: i32, from: Ptr, size: usize)
-        => objects::set(object, Kind::Preference, attribute, from, size);
+        => objects::set(object, ObjectKind::Preference, attribute, from, size);
     [(): cublasLtMatrixLayoutGetAttribute]
         (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
-        => objects::get(object, Kind::Layout, attribute, to, size, written);
+        => objects::get(object, ObjectKind::Layout, attribute, to, size, written);
     [(): cublasLtMatmulDescGetAttribute]
         (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
-        => objects::get(object, Kind::Matmul, attribute, to, size, written);
+        => objects::get(object, ObjectKind::Matmul, attribute, to, size, written);
     [(): cublasLtMatrixTransformDescGetAttribute]
         (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
-        => objects::get(object, Kind::Transform, attribute, to, size, written);
+        => objects::get(object, ObjectKind::Transform, attribute, to, size, written);
     [(): cublasLtMatmulPreferenceGetAttribute]
         (object: u64, attribute: i32, to: Ptr, size: usize, written: Ptr)
-        => objects::get(object, Kind::Preference, attribute, to, size, written);
+        => objects::get(object, ObjectKind::Preference, attribute, to, size, written);
 
     [(): cublasLtMatmul]
         (handle: u64, description: u64, alpha: Ptr, a: u64, a_layout: u64, b: u64, b_layout: u64,

@@ -9,7 +9,7 @@ use std::fmt;
 use simt::mask::WarpMask;
 
 use crate::counts::participants;
-use crate::hazard::{Kind, between};
+use crate::hazard::{HazardKind, between};
 use crate::op::{Insn, Op};
 use crate::timing::execute::{addresses, stores};
 use crate::timing::flight::Flight;
@@ -29,7 +29,7 @@ pub struct Met {
     /// Address of the later one.
     pub second: u32,
     /// The kind of hazard.
-    pub kind: Kind,
+    pub kind: HazardKind,
 }
 
 impl fmt::Display for Met {
@@ -81,7 +81,7 @@ impl Watcher {
         &self.met
     }
 
-    fn note(&mut self, id: simt::observe::GroupId, first: u32, second: u32, kind: Kind) {
+    fn note(&mut self, id: simt::observe::GroupId, first: u32, second: u32, kind: HazardKind) {
         self.count += 1;
         let met = Met { block: id.cta, warp: id.group, first, second, kind };
         if self.met.len() < KEPT && !self.met.contains(&met) {
@@ -109,7 +109,7 @@ impl Watcher {
                 .map(|k| (seen.pc, k))
                 .collect::<Vec<_>>()
         };
-        let found: Vec<(u32, Kind)> = packet.seen.iter().flat_map(together).collect();
+        let found: Vec<(u32, HazardKind)> = packet.seen.iter().flat_map(together).collect();
         packet.seen.push(now);
         for (first, kind) in found {
             self.note(id, first, flight.pc, kind);
@@ -131,21 +131,21 @@ impl Watcher {
         }
         packet.accessed.push(Accessed { pc: flight.pc, store, bytes });
         for first in found {
-            self.note(id, first, flight.pc, Kind::Memory);
+            self.note(id, first, flight.pc, HazardKind::Memory);
         }
     }
 }
 
 /// Returns whether a hazard between two instructions happens with their lanes.
-fn happens(kind: Kind, first: &Seen, second: &Seen) -> bool {
+fn happens(kind: HazardKind, first: &Seen, second: &Seen) -> bool {
     match kind {
-        Kind::Read(_) | Kind::Overwrite(_) | Kind::EarlyWrite(_) => {
+        HazardKind::Read(_) | HazardKind::Overwrite(_) | HazardKind::EarlyWrite(_) => {
             !first.on.is_disjoint(&second.on)
         }
         // A `halt` that retires no lane is harmless.
-        Kind::Halt => first.insn.op == Op::Halt && first.on.any(),
+        HazardKind::Halt => first.insn.op == Op::Halt && first.on.any(),
         // Addresses decide, when they are known.
-        Kind::Memory => false,
+        HazardKind::Memory => false,
         _ => true,
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use isa::FileId;
-use prf::hazard::Kind;
+use prf::hazard::HazardKind;
 use prf::{Config, Launch, Program, Words, assemble};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
@@ -66,35 +66,43 @@ pub(crate) struct Writer<'r> {
 pub(crate) struct Plant {
     pub(crate) first: &'static str,
     pub(crate) second: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: HazardKind,
 }
 
 /// One for each kind; registers from x40 and predicates from p12 on are for them alone.
 pub(crate) const PLANTS: [Plant; 12] = [
-    Plant { first: "addi x40, x5, 3", second: "add x41, x41, x40", kind: Kind::Read(40) },
-    Plant { first: "lw x40, 0(x7)", second: "mul x41, x40, x40", kind: Kind::Read(40) },
-    Plant { first: "lli x42, 5", second: "lmi x42, 6", kind: Kind::Read(42) },
-    Plant { first: "div x43, x5, x5", second: "addi x43, x0, 1", kind: Kind::Overwrite(43) },
-    Plant { first: "add x44, x45, x5", second: "addi x45, x5, 2", kind: Kind::EarlyWrite(45) },
+    Plant { first: "addi x40, x5, 3", second: "add x41, x41, x40", kind: HazardKind::Read(40) },
+    Plant { first: "lw x40, 0(x7)", second: "mul x41, x40, x40", kind: HazardKind::Read(40) },
+    Plant { first: "lli x42, 5", second: "lmi x42, 6", kind: HazardKind::Read(42) },
+    Plant { first: "div x43, x5, x5", second: "addi x43, x0, 1", kind: HazardKind::Overwrite(43) },
+    Plant {
+        first: "add x44, x45, x5",
+        second: "addi x45, x5, 2",
+        kind: HazardKind::EarlyWrite(45),
+    },
     Plant {
         first: "bne p12, x5, x0",
         second: "addi x46, x5, 1 @p12",
-        kind: Kind::PredicateRead(12),
+        kind: HazardKind::PredicateRead(12),
     },
-    Plant { first: "prlw p13, 0(x8)", second: "prsw p13, 4(x8)", kind: Kind::PredicateRead(13) },
+    Plant {
+        first: "prlw p13, 0(x8)",
+        second: "prsw p13, 4(x8)",
+        kind: HazardKind::PredicateRead(13),
+    },
     Plant {
         first: "beq p14, x5, x0",
         second: "bne p14, x5, x0",
-        kind: Kind::PredicateOverwrite(14),
+        kind: HazardKind::PredicateOverwrite(14),
     },
     Plant {
         first: "addi x47, x5, 1 @p15",
         second: "beq p15, x5, x0",
-        kind: Kind::PredicateEarlyWrite(15),
+        kind: HazardKind::PredicateEarlyWrite(15),
     },
-    Plant { first: "sh x5, 2(x7)", second: "lw x48, 0(x7)", kind: Kind::Memory },
-    Plant { first: "jpnz p11, 8", second: "addi x49, x5, 1", kind: Kind::Jump },
-    Plant { first: "halt @p10", second: "addi x50, x5, 1", kind: Kind::Halt },
+    Plant { first: "sh x5, 2(x7)", second: "lw x48, 0(x7)", kind: HazardKind::Memory },
+    Plant { first: "jpnz p11, 8", second: "addi x49, x5, 1", kind: HazardKind::Jump },
+    Plant { first: "halt @p10", second: "addi x50, x5, 1", kind: HazardKind::Halt },
 ];
 
 impl<'r> Writer<'r> {
@@ -139,7 +147,7 @@ impl<'r> Writer<'r> {
     fn planted(&mut self) {
         let Some(Plant { first, second, kind }) = self.plant.take() else { return };
         let between = match kind {
-            Kind::Jump | Kind::Halt => 0,
+            HazardKind::Jump | HazardKind::Halt => 0,
             _ => self.random.below(4),
         };
         let _ = writeln!(self.text, "{first} !1,0");

@@ -53,7 +53,7 @@ pub(super) fn read(image: Image<'_>, found: &mut Diagnostics) -> Result<PrfProgr
 /// written. Open packets already have a warning of their own.
 fn hazards(program: &::prf::Program, listing: &Listing, found: &mut Diagnostics) {
     let hazards = ::prf::hazard::check(program);
-    let mut hazards = hazards.iter().filter(|h| h.kind != ::prf::hazard::Kind::Open);
+    let mut hazards = hazards.iter().filter(|h| h.kind != ::prf::hazard::HazardKind::Open);
     for hazard in hazards.by_ref().take(HAZARDS) {
         let mut finding =
             Diagnostic::warning("prf::hazard", format!("in one packet, {}", hazard.kind));
