@@ -277,6 +277,8 @@ static void modes_of_shared_memory(void) {
   uint32_t attributes[36] = {0};
   CHECK(cudaFuncSetAttribute(&scale_here, 16, 3) == 0);
   CHECK(cudaFuncGetAttributes(attributes, &scale_here) == 0 && attributes[20] == 3 && attributes[19] == 0);
+  /* The text is for sm_70. */
+  CHECK(attributes[8] == 70);
   CHECK(cudaFuncSetAttribute(&scale_here, 16, 5) == 1 && cudaGetLastError() == 1);
   CHECK(cudaFuncSetAttribute(&scale_here, 16, 0) == 0);
 }

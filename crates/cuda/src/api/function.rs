@@ -24,7 +24,9 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, function: u64)
         A::CONST_SIZE_BYTES => f.constants(),
         A::LOCAL_SIZE_BYTES => f.code.function(f.kernel).map_or(0, |f| f.frame_size() as i32),
         A::NUM_REGS => f.registers(),
-        A::PTX_VERSION | A::BINARY_VERSION => major * 10 + minor,
+        // The virtual architecture of the text, and what it is compiled for when it is loaded.
+        A::PTX_VERSION => f.target().unwrap_or(major * 10 + minor),
+        A::BINARY_VERSION => major * 10 + minor,
         A::MAX_DYNAMIC_SHARED_SIZE_BYTES => f.attributes.max_dynamic,
         A::PREFERRED_SHARED_MEMORY_CARVEOUT => f.attributes.carveout,
         A::REQUIRED_CLUSTER_WIDTH => f.cluster()[0],

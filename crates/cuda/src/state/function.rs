@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use cuda_abi::{CUsharedMemoryMode, Outcome, Status};
-use runtime::device::{Device, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED};
+use runtime::device::{Capability, Device, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED};
 use runtime::{KernelId, MAX_CLUSTER, Module, ModuleId, Shape};
 
 /// A kernel for which the client has a handle.
@@ -58,6 +58,12 @@ impl Function {
             policy: 0,
         };
         Self { module, code, id, kernel, attributes, name, legacy }
+    }
+
+    /// Returns the virtual architecture that the kernel's text names: 75 for `sm_75`.
+    pub(crate) fn target(&self) -> Option<i32> {
+        let Capability { major, minor } = self.code.target()?;
+        i32::try_from(major * 10 + minor).ok()
     }
 
     /// Returns the maximum number of threads of a block.

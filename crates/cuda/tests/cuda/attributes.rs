@@ -98,6 +98,8 @@ fn values_that_have_no_effect_are_kept_and_wrong_ones_refused() {
         }
         assert_eq!(attribute(function, number), least, "{number}");
     }
+    // The architecture of the text, and that of the device.
+    assert_eq!((attribute(function, 5), attribute(function, 6)), (90, 80));
     // Those that can be read alone, and numbers that are none.
     assert_eq!(attribute(function, 16), 0);
     for number in [0, 1, 2, 3, 4, 5, 6, 7, 16, 18, -1, i32::MAX] {
