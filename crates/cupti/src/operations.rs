@@ -213,7 +213,7 @@ impl Done<'_> {
             _ => self.argument(0),
         };
         let is_trimmed = operation == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED;
-        let [releaseThreshold, size, utilizedSize] = devices::pool(pool);
+        let [threshold, size, used] = devices::pool(pool);
         let record = MemoryPool {
             kind,
             memoryPoolOperationType: operation,
@@ -224,9 +224,9 @@ impl Done<'_> {
             minBytesToKeep: if is_trimmed { self.argument(1) } else { 0 },
             address: pool,
             size,
-            releaseThreshold,
+            releaseThreshold: threshold,
             timestamp: self.end,
-            utilizedSize,
+            utilizedSize: used,
             ..MemoryPool::default()
         };
         with(|state| state.push(record.to_bytes()));
