@@ -7,14 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);           \
-            fflush(stdout);                                                          \
-            _exit(1);                                                                \
-        }                                                                            \
-    } while (0)
+#include "check.h"
 
 enum { WORDS = 5000, ILLEGAL_ADDRESS = 700 };
 

@@ -8,13 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);           \
-            exit(1);                                                                 \
-        }                                                                            \
-    } while (0)
+#include "check.h"
 
 typedef int (*call_int)(unsigned);
 typedef int (*call_ptr)(void *);

@@ -7,14 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);           \
-            fflush(stdout);                                                          \
-            _exit(1);                                                                \
-        }                                                                            \
-    } while (0)
+#include "check.h"
 
 /* More than a page, and no multiple of one. */
 enum { WORDS = 3001, INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_READY = 600 };
