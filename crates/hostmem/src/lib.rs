@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use arguments::{Argument, Arguments, layout};
 pub use front::{on_own_stack, room_for_text};
-pub use maps::{Extent, Extents, PrivateMemory};
+pub use maps::{Extent, Extents};
 pub use room::room;
 pub use shared::{SharedMemory, SharedName};
 

@@ -32,6 +32,21 @@ impl Extents {
         Some(Self::of(&list, here, program.as_deref()))
     }
 
+    /// What the process has now that can be read and written, that no file backs, and that no other
+    /// process sees: nothing but this process can change what is there. Empty where the system does
+    /// not tell.
+    #[must_use]
+    pub fn private() -> Self {
+        let list = std::fs::read("/proc/self/maps").unwrap_or_default();
+        Self::private_of(&String::from_utf8_lossy(&list))
+    }
+
+    /// Returns whether one extent has all bytes of a range.
+    #[must_use]
+    pub fn has(&self, address: u64, len: u64) -> bool {
+        self.around(address).is_some_and(|extent| len <= extent.end - address)
+    }
+
     /// The extent that an address lies in.
     #[must_use]
     pub fn around(&self, address: u64) -> Option<Extent> {
@@ -46,7 +61,7 @@ impl Extents {
         let lines: Vec<Line<'_>> = list.lines().filter_map(Line::of).collect();
         let own = lines.iter().find(|l| l.start <= here && here < l.end).map(|l| l.file);
         let own = own.filter(|&file| file.starts_with('/') && program != Some(Path::new(file)));
-        let mut extents: Vec<Extent> = Vec::new();
+        let mut extents = Self::default();
         let mut own_end = 0;
         for line in &lines {
             // Data that begin with zero follow the file's pages, and have no name.
@@ -54,49 +69,27 @@ impl Extents {
                 own_end = if own == Some(line.file) { line.end } else { 0 };
                 continue;
             }
-            if !line.is_data() {
-                continue;
-            }
-            let Line { start, end, writable, .. } = *line;
-            match extents.last_mut() {
-                Some(last) if last.end == start && last.writable == writable => last.end = end,
-                _ => extents.push(Extent { start, end, writable }),
+            if line.is_data() {
+                extents.add(line);
             }
         }
-        Self(extents)
-    }
-}
-
-/// Ranges of memory that can be read and written, that no file backs, and that no other process
-/// sees: nothing but this process can change what is there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PrivateMemory(Vec<(u64, u64)>);
-
-impl PrivateMemory {
-    /// Returns what the process has now: nothing where the system does not tell.
-    #[must_use]
-    pub fn now() -> Self {
-        let list = std::fs::read("/proc/self/maps").unwrap_or_default();
-        Self::of(&String::from_utf8_lossy(&list))
+        extents
     }
 
-    /// Returns whether it has all bytes of a range.
-    #[must_use]
-    pub fn has(&self, address: u64, len: u64) -> bool {
-        let next = self.0.partition_point(|&(start, _)| start <= address);
-        let around = next.checked_sub(1).and_then(|index| self.0.get(index));
-        around.is_some_and(|&(_, end)| address < end && len <= end - address)
+    /// The private extents of a list.
+    fn private_of(list: &str) -> Self {
+        let mut extents = Self::default();
+        let lines = list.lines().filter_map(Line::of).filter(Line::is_anonymous);
+        lines.for_each(|line| extents.add(&line));
+        extents
     }
 
-    fn of(list: &str) -> Self {
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
-        for line in list.lines().filter_map(Line::of).filter(Line::is_anonymous) {
-            match ranges.last_mut() {
-                Some(last) if last.1 == line.start => last.1 = line.end,
-                _ => ranges.push((line.start, line.end)),
-            }
+    /// Adds what a line lists, above all that is there.
+    fn add(&mut self, &Line { start, end, writable, .. }: &Line<'_>) {
+        match self.0.last_mut() {
+            Some(last) if last.end == start && last.writable == writable => last.end = end,
+            _ => self.0.push(Extent { start, end, writable }),
         }
-        Self(ranges)
     }
 }
 
@@ -171,7 +164,7 @@ d000-e000 rw-s 00000000 00:05 9                  /dev/shm/shared
 
     #[test]
     fn private_memory_has_no_file() {
-        let memory = PrivateMemory::of(LIST);
+        let memory = Extents::private_of(LIST);
         for (address, len, has) in [
             (0x4000, 0x5000, true),
             (0x4fff, 2, true),
@@ -189,7 +182,7 @@ d000-e000 rw-s 00000000 00:05 9                  /dev/shm/shared
             assert_eq!(memory.has(address, len), has, "{address:#x}, {len}");
         }
         let vector = vec![0_u8; 1 << 20];
-        assert!(PrivateMemory::now().has(vector.as_ptr() as u64, 1 << 20));
+        assert!(Extents::private().has(vector.as_ptr() as u64, 1 << 20));
     }
 
     #[test]

@@ -50,10 +50,11 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// Keeps what is to be known of a context: its memory, too, if several grids are to run.
-    pub(crate) fn keep(context: &mut Context, grids: bool) -> Self {
+    /// Keeps what is to be known of a context: its memory, too, if the engine does not undo what
+    /// the launch changes.
+    pub(crate) fn keep(context: &mut Context, memory: bool) -> Self {
         let undefined = context.undefined().map(|undefined| undefined.clone());
-        let memory = grids.then(|| engine::Undo::keep(&mut context.memory, Some(&context.heap)));
+        let memory = memory.then(|| engine::Undo::keep(&mut context.memory, Some(&context.heap)));
         Self { memory, undefined }
     }
 

@@ -185,9 +185,9 @@ impl Context {
         let queue = self.loaded.get(&id).ok_or(ContextError::Module)?.queue;
         self.mirrors.place(&mut self.memory, self.host_waits).map_err(ContextError::from)?;
         let takes_back = self.takes_back();
-        // A launch that tolerates faults is not stopped, so that the engine does not take it back.
-        let whole = queue.is_some() || self.settings.faults == Faults::Warn;
-        let undo = takes_back.then(|| (Undo::keep(self, whole), self.found.clone()));
+        // The engine takes back one grid that is stopped, and none that tolerates faults.
+        let memory = queue.is_some() || self.settings.faults == Faults::Warn;
+        let undo = takes_back.then(|| (Undo::keep(self, memory), self.found.clone()));
         let end = match queue {
             Some(queue) => {
                 let end = self.launch_tree((id, queue), kernel, shape, params);

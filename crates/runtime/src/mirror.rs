@@ -14,13 +14,14 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
 use simt::memory::{
-    AccessKind, Addr, Backing, HostRange, MapError, MemoryMap, Permission, RegionSnapshot, Sharing,
+    AccessKind, Addr, Backing, HostRange, MapError, MemoryMap, PAGE_BYTES, Permission,
+    RegionSnapshot, Sharing,
 };
 
-use hostmem::{PrivateMemory, read_host, write_host};
+use hostmem::{Extents, read_host, write_host};
 
 /// Bytes compared at a time.
-const PAGE: usize = 4096;
+const PAGE: usize = PAGE_BYTES as usize;
 /// Bytes read from the host at a time.
 const CHUNK: usize = 1 << 18;
 /// Memory of the client that is at least this long is accessed in place: below, copies take less
@@ -145,7 +146,7 @@ impl Mirrors {
     pub(crate) fn place(&self, memory: &mut MemoryMap, in_place: bool) -> Result<bool, MapError> {
         let has_long = |r: &Range| r.owner == HostOwner::Client && r.len >= LONG;
         let asks = in_place && self.ranges.values().any(has_long);
-        let private = if asks { PrivateMemory::now() } else { PrivateMemory::default() };
+        let private = if asks { Extents::private() } else { Extents::default() };
         let mut has_changed = false;
         for (&address, range) in &self.ranges {
             let may = match range.owner {

@@ -71,7 +71,7 @@ fn on_device<T>(d: &mut Driver, context: u64, run: impl FnOnce(&mut Context) -> 
 /// Makes a context fail because a launch that was kept waits forever.
 pub(super) fn hang(d: &mut Driver, context: u64, held: &HeldLaunch) {
     let stop = Box::new(held.waiting.stop().clone());
-    held.shown.iter().for_each(|&address| unmap(d, address));
+    unmap(d, held.shown.iter().copied());
     fail(d, context, &held.name, &Failure::Stopped(stop));
     // The launch has returned, so that its context fails whatever faults do.
     if let Some(context) = d.contexts.get_mut(&context) {
@@ -107,7 +107,7 @@ fn conclude(
         Ok(Launched::Ended(report)) => Ok(report),
         Err(failure) => Err(failure),
     };
-    shown.iter().for_each(|&address| unmap(d, address));
+    unmap(d, shown);
     profile::launched(d, context, (d.functions.get(&function), &shape), &name, begun);
     match end {
         Ok(report) => {

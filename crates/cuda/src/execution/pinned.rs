@@ -78,8 +78,8 @@ impl Pinned {
                 allocation.is_reached = true;
             }
         }
-        self.mapped.iter().for_each(|range| unmap(d, range.start));
         let ranges = std::mem::take(&mut self.mapped);
+        unmap(d, ranges.iter().map(|range| range.start));
         let reached =
             d.memory.pinned().filter(|(_, a)| a.is_reached).map(|(at, a)| Range::of(at, a));
         for range in merged(ranges.into_iter().chain(reached)) {
@@ -139,8 +139,10 @@ fn merged(ranges: impl Iterator<Item = Range>) -> Vec<Range> {
     merged
 }
 
-/// Unmaps memory that was mapped for a launch.
-pub(super) fn unmap(d: &mut Driver, address: u64) {
-    let unmapped = d.device.unmap_host(address);
-    debug_assert!(unmapped.is_ok());
+/// Unmaps the ranges that were mapped for a launch, by their addresses.
+pub(super) fn unmap(d: &mut Driver, addresses: impl IntoIterator<Item = u64>) {
+    for address in addresses {
+        let unmapped = d.device.unmap_host(address);
+        debug_assert!(unmapped.is_ok());
+    }
 }

@@ -380,9 +380,7 @@ pub enum MapError {
         name: Arc<str>,
     },
     /// A host range that cannot be the bytes of a region.
-    #[error(
-        "a host range cannot back \"{name}\": {len} bytes of whole words of 8 are needed, in little-endian order"
-    )]
+    #[error("\"{name}\" can only show {len} bytes of aligned little-endian words")]
     HostRangeShape {
         /// The region's name.
         name: Arc<str>,

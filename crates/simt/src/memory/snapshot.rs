@@ -18,8 +18,8 @@ pub(super) const PAGE_WORDS: usize = (PAGE_BYTES / 8) as usize;
 
 pub(super) type Page = [u64; PAGE_WORDS];
 
-/// The contents of one block at one time. A page that is absent is all zero, and so
-/// are those beyond the end.
+/// The contents of one block at one time. A page that is absent is all zero, and so are those
+/// beyond the end.
 ///
 /// Always holds: no stored page is all zero, so that equal contents have pages at the same places.
 #[derive(Clone, Debug, Default)]

@@ -322,7 +322,7 @@ impl Translator<'_> {
         };
         let step = &self.code.steps[self.step as usize];
         step.operands(&mut |src| homes_of(src, &mut add));
-        // Those in flight are where the interpreter reads and writes them.
+        // Those in memory are where the interpreter reads and writes them.
         operands.retain(|&home| !self.standing.is_in_memory(home));
         let mut results = Vec::new();
         let mut result = |dst: Dst| match dst {
