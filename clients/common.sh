@@ -13,7 +13,8 @@ build() {
   # Debug builds take the features that tests ask of dependencies, so that `cargo test --workspace` and this build share everything.
   local selection=(--workspace --lib --bins --test headers)
   [ "$profile" = release ] && selection=(--release -p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi -p simtlab-cublas
-    -p simtlab-cublaslt -p simtlab-curand -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse -p simtlab-nvml -p simtlab-cupti)
+    -p simtlab-cublaslt -p simtlab-curand -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse -p simtlab-nvml -p simtlab-cupti
+    -p simtlab-nvjitlink)
   cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${selection[@]}"
   bash "$here/crates/cudart/link.sh" "$built"
   bash "$here/crates/culibs/link.sh" "$built"

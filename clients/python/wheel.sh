@@ -30,7 +30,8 @@ compile() {
     options+=(--workspace --lib --bins)
   else
     options+=(-p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi -p simtlab-cublas -p simtlab-cublaslt -p simtlab-curand
-      -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse -p simtlab-nvml -p simtlab-cupti -p simtlab-python)
+      -p simtlab-cufft -p simtlab-cusolver -p simtlab-cusparse -p simtlab-nvml -p simtlab-cupti -p simtlab-nvjitlink
+      -p simtlab-python)
   fi
   if [ "$glibc" = host ]; then
     cargo build "${options[@]}"

@@ -10,6 +10,7 @@ set -euo pipefail
 folder=$1
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/link
 cc=${CC:-cc}
+. "$source/forward.sh"
 
 # shared VERSION: libcudart.so.VERSION, with versions of symbols, which rustc cannot write.
 shared() {
@@ -19,23 +20,6 @@ shared() {
     -Wl,--whole-archive "$folder/libcudart.a" -Wl,--no-whole-archive -lpthread -ldl -lm -lgcc_s -lc
   mv "$made" "$folder/$name"
   rm "$made.map"
-}
-
-# forwarding VERSION: libcudart_static.a, whose functions are those of the shared library.
-forwarding() {
-  local work=$folder/link/$1/work.$$
-  mkdir -p "$work"
-  {
-    echo "#define VERSION \"$1\""
-    echo '#define FUNCTIONS(F) \'
-    "${NM:-nm}" -D --defined-only "$folder/libcudart.so.$1" |
-      awk '$2 == "T" { sub(/@.*/, "", $3); printf "  F(%d, %s) \\\n", n++, $3 }'
-    echo
-  } > "$work/functions.h"
-  "$cc" -std=gnu11 -O1 -Wall -fPIC -I"$work" -c "$source/forward.c" -o "$work/forward.o"
-  "${AR:-ar}" rcs "$work/libcudart_static.a" "$work/forward.o"
-  mv "$work/libcudart_static.a" "$folder/link/$1/"
-  rm -r "$work"
 }
 
 # names VERSION: links, relative so that the folder can be moved, and a file for pkg-config.
@@ -57,9 +41,9 @@ for version in 12 13; do
   shared "$version"
   mkdir -p "$folder/link/$version" "$folder/link/pkgconfig"
   names "$version"
-  # Elsewhere programs are linked with the shared library.
-  if [ "$("$cc" -dumpmachine | cut -d- -f1)" = x86_64 ]; then
-    forwarding "$version"
+  if forwards; then
+    # 35 is cudaErrorInsufficientDriver.
+    forwarding "$folder/libcudart.so.$version" "$folder/link/$version" libcudart_static.a simtlab_cudart .simtlab.cudart 35
   fi
 done
 cp "$source/simtlab.cmake" "$folder/link/"

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|input: (u8, &[u8])| {
     let (capability, bytes) = input;
     let capability = (i32::from(capability >> 4), i32::from(capability & 15).min(9));
-    if let Some(texts) = cuda::fat_binary_texts(bytes, capability) {
+    if let Some(texts) = images::fat_binary_texts(bytes, capability) {
         assert!(texts.iter().all(|(_, text)| text.len() <= 256 << 20));
     }
 });

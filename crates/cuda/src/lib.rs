@@ -18,7 +18,6 @@ mod errors;
 mod execution;
 pub mod exports;
 mod failure;
-mod image;
 mod proc_address;
 mod profile;
 mod settings;
@@ -26,6 +25,4 @@ mod state;
 mod visible;
 
 pub use cuda_abi::Status;
-#[doc(hidden)]
-pub use image::fat_binary_texts;
 pub use proc_address::symbols;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # A linker that has the CUDA runtime of Simtlab before any other; compilers find it by COMPILER_PATH.
 # It runs the linker of its own name (ld, ld.gold, ld.lld, ...) that comes next in COMPILER_PATH and PATH.
-# Links that name no CUDA runtime are passed on as they are. For others the folder of Simtlab's libraries
-# is searched first, and a static runtime that is named by its path is replaced. Of both versions the one is
+# Links that name neither a CUDA runtime nor NVIDIA's PTX compiler are passed on as they are. For others the folder of
+# Simtlab's libraries is searched first, and a static library of these that is named by its path is replaced. Of both versions the one is
 # taken that lies in a folder of the link line, else SIMTLAB_LINK_VERSION, else the newest.
 tools=$(cd "$(dirname "$0")" && pwd)
 links=$(dirname "$tools")
@@ -28,7 +28,7 @@ words() {
 }
 all=$(words "$@")
 case $all in
-  *cudart*) ;;
+  *cudart* | *nvptxcompiler*) ;;
   *) exec "$next" "$@" ;;
 esac
 
@@ -39,7 +39,7 @@ version_in() (
     case $word in
       -L) expect=yes; continue ;;
       -L*) folder=${word#-L} ;;
-      */libcudart*) folder=${word%/*} ;;
+      */libcudart* | */libnvptxcompiler*) folder=${word%/*} ;;
       *) [ -n "$expect" ] && folder=$word ;;
     esac
     expect=
@@ -55,13 +55,16 @@ ours=$links/$version
 for word; do
   shift
   case $word in
-    */libcudart_static.a) [ -e "$ours/libcudart_static.a" ] && word=$ours/libcudart_static.a ;;
+    */libcudart_static.a | */libnvptxcompiler_static.a) [ -e "$ours/${word##*/}" ] && word=$ours/${word##*/} ;;
     @*)
-      if [ -f "${word#@}" ] && grep -q '/libcudart_static\.a' "${word#@}"; then
+      if [ -f "${word#@}" ] && grep -Eq '/lib(cudart|nvptxcompiler)_static\.a' "${word#@}"; then
         # The file is the caller's; its copy goes when the linker has ended.
         copy=${copy:-$(mktemp -d)}
         file=$copy/$#
-        sed "s|[^[:space:]\"]*/libcudart_static\.a|$ours/libcudart_static.a|g" "${word#@}" > "$file"
+        cp "${word#@}" "$file"
+        for library in libcudart_static.a libnvptxcompiler_static.a; do
+          [ ! -e "$ours/$library" ] || sed -i "s|[^[:space:]\"]*/$library|$ours/$library|g" "$file"
+        done
         word=@$file
       fi ;;
   esac

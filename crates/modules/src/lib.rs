@@ -5,4 +5,5 @@ mod device_runtime;
 mod module;
 
 pub use device_runtime::is_device_runtime;
-pub use module::{LoadError, Module, ReferenceKind, Refused, SymbolKind};
+pub use module::{Header, LoadError, Module, ReferenceKind, Refused, SymbolKind};
+pub use ptx::versions as ptx_versions;

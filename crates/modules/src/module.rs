@@ -75,6 +75,15 @@ impl std::fmt::Display for Refused {
     }
 }
 
+/// What the directives at the beginning of a text say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The version of PTX.
+    pub version: Option<(u32, u32)>,
+    /// The target.
+    pub target: Option<Capability>,
+}
+
 /// A program with its text. It is immutable, and shared by all contexts that load it.
 #[derive(Debug)]
 pub struct Module {
@@ -164,16 +173,7 @@ impl Module {
             managed.extend(managed_names(&tree));
             references.extend(self::references(&tree));
             targets.extend(ptx::target(&tree));
-            let (object, found) = ptx::lower_object(&tree, Select::All);
-            let object = match object {
-                Some(object) => object,
-                None => {
-                    let (rest, broken) = LowerableParts::new(&tree, &sources).lower_object();
-                    refused.extend(broken);
-                    rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
-                }
-            };
-            files.push((*name, object));
+            files.push((*name, object(&tree, &sources, &mut refused)?));
         }
         let libraries = match runtime {
             true => device_runtime::libraries(&files, &mut sources)?,
@@ -186,15 +186,48 @@ impl Module {
         Ok(Arc::new(Self { program, target, sources, refused, managed, references }))
     }
 
-    /// Parses a text without loading it.
+    /// Does the same as [`Self::link_with`], but a single text is linked, too: what it refers to
+    /// and does not define is an error in the linker's words.
     ///
     /// # Errors
-    /// Returns an error if the text cannot be parsed.
-    pub fn check(name: &str, text: &str) -> Result<(), LoadError> {
+    /// As [`Self::link`].
+    pub fn link_objects(texts: &[(&str, &str)], runtime: bool) -> Result<Arc<Self>, LoadError> {
+        on_own_stack(|| Self::link_on_this_stack(texts, runtime))
+            .unwrap_or_else(|| Err(LoadError::no_thread()))
+    }
+
+    /// Checks that something of a text can be linked, and returns what its header says.
+    ///
+    /// # Errors
+    /// Returns an error if the text cannot be parsed, or nothing in it can run.
+    pub fn check_object(name: &str, text: &str) -> Result<Header, LoadError> {
         let check = || {
             let mut sources = SourceMap::new();
             let file = sources.add(name, text);
-            refuse(&ptx::parse(file, text).1, &sources)
+            let (tree, found) = ptx::parse(file, text);
+            refuse(&found, &sources)?;
+            let mut refused = Vec::new();
+            let object = object(&tree, &sources, &mut refused)?;
+            if object.module.functions.is_empty() && !refused.is_empty() {
+                let findings = refused.into_iter().flat_map(|refused| refused.findings).collect();
+                return Err(LoadError { findings });
+            }
+            Ok(header(&tree))
+        };
+        on_own_stack(check).unwrap_or_else(|| Err(LoadError::no_thread()))
+    }
+
+    /// Parses a text without loading it, and returns what its header says.
+    ///
+    /// # Errors
+    /// Returns an error if the text cannot be parsed.
+    pub fn check(name: &str, text: &str) -> Result<Header, LoadError> {
+        let check = || {
+            let mut sources = SourceMap::new();
+            let file = sources.add(name, text);
+            let (tree, found) = ptx::parse(file, text);
+            refuse(&found, &sources)?;
+            Ok(header(&tree))
         };
         on_own_stack(check).unwrap_or_else(|| Err(LoadError::no_thread()))
     }
@@ -348,6 +381,26 @@ impl Module {
     pub fn loc_of(&self, pc: Pc) -> LocId {
         self.program.at(pc).map_or(LocId(0), vm::Code::loc)
     }
+}
+
+fn header(tree: &ptx::Module) -> Header {
+    Header { version: ptx::version(tree), target: ptx::target(tree) }
+}
+
+/// Lowers a text that is linked with others, or those of its definitions that can be lowered; the
+/// others are added to `refused`.
+fn object(
+    tree: &ptx::Module,
+    sources: &SourceMap,
+    refused: &mut Vec<Refused>,
+) -> Result<Object, LoadError> {
+    let (object, found) = ptx::lower_object(tree, Select::All);
+    if let Some(object) = object {
+        return Ok(object);
+    }
+    let (rest, broken) = LowerableParts::new(tree, sources).lower_object();
+    refused.extend(broken);
+    rest.ok_or_else(|| LoadError { findings: findings(&found, sources) })
 }
 
 /// The findings of a failed link. What is undefined because it cannot be lowered has its reasons.

@@ -40,7 +40,7 @@ mod types;
 pub use ast::Module;
 pub use lower::{
     Binding, Object, Part, Select, check, lower, lower_for, lower_object, lower_parts,
-    lower_parts_of, target,
+    lower_parts_of, target, version, versions,
 };
 pub use names::{Names, Symbol};
 pub use parse::{parse, parse_kernels};

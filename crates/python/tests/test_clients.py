@@ -44,6 +44,25 @@ def test_torch_with_cuda_needs_the_libraries(tmp_path):
     assert "simtlab exec" in error and "simtlab.enable()" in error
 
 
+def test_libraries_of_packages_are_replaced_before_they_are_looked_for(tmp_path):
+    (tmp_path / "cuda/pathfinder").mkdir(parents=True)
+    (tmp_path / "cuda/pathfinder/__init__.py").write_text("import os\nfound = os.environ['SIMTLAB_NVIDIA_LIBRARIES'].split(os.pathsep)\n")
+    package = tmp_path / "nvidia/cu13/lib"
+    package.mkdir(parents=True)
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    for name in ("libcuda.so.1", "libnvrtc.so.12"):
+        (ours / name).write_text("")
+    code = "import cuda.pathfinder; print(cuda.pathfinder.found)"
+    out, error = python(code, tmp_path, SIMTLAB_RUN_LIBRARIES=str(ours), SIMTLAB_NVIDIA_LIBRARIES="/before")
+    assert (out, error) == (f"['{package}', '/before']\n", "")
+    # A library is loaded if the packages have one of its name: this one is none.
+    (package / "libnvrtc.so.12").write_text("")
+    assert "file too short" in python(code, tmp_path, SIMTLAB_RUN_LIBRARIES=str(ours))[1]
+    # Without the libraries of this project nothing is replaced.
+    assert "KeyError" in python(code, tmp_path)[1]
+
+
 def test_other_imports_stay_as_they_are(tmp_path):
     framework(tmp_path, "other", "")
     (tmp_path / "torch").mkdir()

@@ -108,6 +108,7 @@ pub(crate) fn set_kernel_config(d: &mut Driver, kernel: u64, config: i32, device
 
 pub(crate) fn module(d: &mut Driver, out: Ptr, function: u64) -> Outcome {
     let module = find(d, function)?.module;
+    let module = super::module::module_of(d, module)?;
     put_u64(out, module)
 }
 

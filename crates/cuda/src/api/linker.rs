@@ -4,7 +4,6 @@ use cuda_abi::host::{Ptr, get_bytes, name, put_u64, put_u64_if};
 use cuda_abi::{CUjitInputType, Outcome, Status};
 
 use super::module;
-use crate::image;
 use crate::state::Driver;
 use crate::state::linker::{JitOptions, Linker};
 
@@ -60,7 +59,7 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
         d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?.runtime = true;
         return Ok(());
     }
-    let texts = image::from_bytes(bytes, d.settings.capability);
+    let texts = images::from_bytes(bytes, d.settings.capability);
     let mut texts = texts.map_err(|status| {
         d.print_error(&format!(
             "cuLinkAddData: `{called}` holds no PTX; machine code cannot be linked"
@@ -99,7 +98,7 @@ pub(crate) fn complete(d: &mut Driver, linker: u64, out: Ptr, len: Ptr) -> Outco
         found.options.error(&text);
         return Err(status);
     }
-    let image = image::link(&found.texts);
+    let image = images::link(&found.texts);
     put_u64(out, image.as_ptr().addr() as u64)?;
     put_u64_if(len, image.len() as u64)?;
     found.options.no_texts();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use cuda_abi::host::{Ptr, name, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmoduleLoadingMode, Outcome, Status};
+use images::Text;
 use runtime::{DEVICE_ATTRIBUTES, Event, KernelId, Module, SymbolKind};
 
 use crate::api::{device, reference};
 use crate::errors::{of_context, of_map};
 use crate::execution::order::{self, BLOCKED};
-use crate::image::{self, Text};
 use crate::state::Driver;
 use crate::state::current::top;
 use crate::state::function::Function;
@@ -72,7 +72,7 @@ fn load_image(
 }
 
 fn read_image(d: &Driver, image: Ptr) -> Outcome<Vec<Text>> {
-    let texts = image::read(image, d.settings.capability);
+    let texts = images::read(image, d.settings.capability);
     if texts == Err(Status::NO_BINARY_FOR_GPU) {
         d.print_error("an image has machine code only; the virtual device runs PTX: have the client keep or make PTX");
     }
@@ -103,8 +103,9 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
         d.memory.insert_variable(size, context, pages);
     }
     let (functions, reported) = (BTreeMap::new(), BTreeSet::new());
-    d.modules
-        .insert(handle, LoadedModule { context, code, id, library, functions, managed, reported });
+    let module = None;
+    let loaded = LoadedModule { context, code, id, library, module, functions, managed, reported };
+    d.modules.insert(handle, loaded);
     Ok(())
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
 pub(crate) fn file(d: &Driver, path: Ptr) -> Outcome<Vec<Text>> {
     let path = name(path)?;
     let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
-    let mut texts = image::from_bytes(&bytes, d.settings.capability).inspect_err(|_| {
+    let mut texts = images::from_bytes(&bytes, d.settings.capability).inspect_err(|_| {
         d.print_error(&format!("the file {path} holds no PTX that can run"));
     })?;
     if let [(name, _)] = &mut texts[..] {
@@ -161,9 +162,26 @@ fn find(d: &Driver, handle: u64, library: bool) -> Outcome<&LoadedModule> {
     d.modules.get(&handle).filter(|m| m.library == library).ok_or(Status::INVALID_HANDLE)
 }
 
+/// Returns the handle of what was loaded, for that of a module: it is another one if the module is
+/// a library's.
+pub(crate) fn loaded(d: &Driver, module: u64) -> Outcome<u64> {
+    if find(d, module, false).is_ok() {
+        return Ok(module);
+    }
+    let mut libraries = d.modules.iter().filter(|(_, m)| m.module == Some(module));
+    libraries.next().map(|(&handle, _)| handle).ok_or(Status::INVALID_HANDLE)
+}
+
+/// Returns the handle of the module of what was loaded.
+pub(crate) fn module_of(d: &mut Driver, loaded: u64) -> Outcome<u64> {
+    let new = d.handle();
+    let found = d.modules.get_mut(&loaded).ok_or(Status::INVALID_HANDLE)?;
+    Ok(if found.library { *found.module.get_or_insert(new) } else { loaded })
+}
+
 pub(crate) fn function(d: &mut Driver, out: Ptr, module: u64, text: Ptr) -> Outcome {
     d.usable()?;
-    find(d, module, false)?;
+    let module = loaded(d, module)?;
     let handle = function_of(d, module, &name(text)?)?;
     put_u64(out, handle)
 }
@@ -203,13 +221,14 @@ fn new_function(d: &mut Driver, module: u64, name: &str, kernel: KernelId) -> Ou
 }
 
 pub(crate) fn function_count(d: &mut Driver, out: Ptr, module: u64) -> Outcome {
-    let count = find(d, module, false)?.code.kernels().count();
-    put_i32(out, count as i32)
+    let module = loaded(d, module)?;
+    let found = d.modules.get(&module).ok_or(Status::INVALID_HANDLE)?;
+    put_i32(out, found.code.kernels().count() as i32)
 }
 
 /// Writes the handles of the first `count` kernels.
 pub(crate) fn functions(d: &mut Driver, out: Ptr, count: u32, module: u64) -> Outcome {
-    find(d, module, false)?;
+    let module = loaded(d, module)?;
     all_functions(d, out, count, module)
 }
 
@@ -235,7 +254,7 @@ fn variable(d: &mut Driver, address: Ptr, len: Ptr, handle: u64, text: Ptr) -> O
 
 pub(crate) fn global(d: &mut Driver, address: Ptr, len: Ptr, module: u64, name: Ptr) -> Outcome {
     d.usable()?;
-    find(d, module, false)?;
+    let module = loaded(d, module)?;
     variable(d, address, len, module, name)
 }
 
@@ -290,11 +309,13 @@ pub(crate) fn library_kernels(d: &mut Driver, out: Ptr, count: u32, library: u64
     all_functions(d, out, count, library)
 }
 
-/// Refuses the call: internally, a library is its own module, but clients get no handle of that.
+/// Writes the handle of a library's module, which lives as long as the library and cannot be
+/// unloaded by itself.
 pub(crate) fn library_module(d: &mut Driver, out: Ptr, library: u64) -> Outcome {
+    d.usable()?;
     find(d, library, true)?;
-    let _ = out;
-    Err(d.unsupported("cuLibraryGetModule"))
+    let module = module_of(d, library)?;
+    put_u64(out, module)
 }
 
 pub(crate) fn library_global(

@@ -29,7 +29,8 @@ const DEFAULT_UNIT: i32 = -1;
 fn find(d: &mut Driver, out: Ptr, module: u64, text: Ptr, wanted: ReferenceKind) -> Outcome {
     let context = d.usable()?;
     let name = name(text)?;
-    let found = d.modules.get(&module).filter(|m| !m.library).ok_or(Status::INVALID_HANDLE)?;
+    let module = super::module::loaded(d, module)?;
+    let found = d.modules.get(&module).ok_or(Status::INVALID_HANDLE)?;
     if found.code.reference(&name) != Some(wanted) {
         return Err(Status::NOT_FOUND);
     }

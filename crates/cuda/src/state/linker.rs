@@ -2,8 +2,7 @@
 
 use cuda_abi::host::{Ptr, get_list, put, put_bytes};
 use cuda_abi::{CUjit_option, Outcome, Status};
-
-use crate::image::Text;
+use images::Text;
 
 /// The inputs so far, and the image once it is complete.
 pub(crate) struct Linker {

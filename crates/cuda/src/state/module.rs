@@ -12,6 +12,8 @@ pub(crate) struct LoadedModule {
     pub(crate) code: Arc<Module>,
     pub(crate) id: ModuleId,
     pub(crate) library: bool,
+    /// The handle of a library's module, if the client has asked for it.
+    pub(crate) module: Option<u64>,
     /// Handles of the functions that the client has looked up, by name.
     pub(crate) functions: BTreeMap<String, u64>,
     /// Addresses of the module's managed variables.

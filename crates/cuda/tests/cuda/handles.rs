@@ -139,6 +139,37 @@ fn modules_and_what_is_in_them() {
 }
 
 #[test]
+fn the_module_of_a_library_lives_as_long_as_it() {
+    let context = context();
+    let library = written(|out| cuLibraryLoadData(out, PTX.as_ptr().addr(), 0, 0, 0, 0, 0, 0));
+    let module = written(|out| cuLibraryGetModule(out, library));
+    assert_eq!(written(|out| cuLibraryGetModule(out, library)), module);
+    assert_ne!(module, library);
+    let of_library = written(|out| cuLibraryGetKernel(out, library, name(c"k")));
+    assert_eq!(written(|out| cuModuleGetFunction(out, module, name(c"k"))), of_library);
+    assert_eq!(written(|out| cuFuncGetModule(out, of_library)), module);
+    let global = written(|out| cuLibraryGetGlobal(out, 0, library, name(c"v")));
+    assert_eq!(written(|out| cuModuleGetGlobal_v2(out, 0, module, name(c"v"))), global);
+    let _ = written(|out| cuModuleGetTexRef(out, module, name(c"t")));
+    let (mut word, mut count) = (0_u64, 0_u32);
+    ok(cuModuleGetFunctionCount(at(&mut count), module));
+    assert_eq!(count, 1);
+    // A library is no module, a module is no library, and a library's is not unloaded by itself.
+    all(
+        INVALID,
+        &[
+            cuModuleGetFunction(at(&mut word), library, name(c"k")),
+            cuLibraryGetModule(at(&mut word), module),
+            cuLibraryUnload(module),
+            cuModuleUnload(module),
+        ],
+    );
+    ok(cuLibraryUnload(library));
+    is(cuModuleGetFunction(at(&mut word), module, name(c"k")), INVALID);
+    ok(cuCtxDestroy_v2(context));
+}
+
+#[test]
 fn graphs_and_what_is_of_them() {
     let context = context();
     let module = written(|out| cuModuleLoadData(out, PTX.as_ptr().addr()));

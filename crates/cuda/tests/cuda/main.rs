@@ -6,7 +6,6 @@ mod capture;
 mod client_functions;
 mod common;
 mod context;
-mod fat_binaries;
 mod graph_nodes;
 mod handles;
 mod library;

@@ -30,6 +30,23 @@ pub fn target(tree: &Module) -> Option<Capability> {
     numbers.min().map(Capability::of_target)
 }
 
+/// The last minor version of each major version of PTX from 1 on: those that `ptxas` 13.5 takes.
+const LAST_MINORS: [u32; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 5];
+
+/// Iterates over all versions of PTX that are known, in order.
+pub fn versions() -> impl Iterator<Item = (u32, u32)> {
+    (1..).zip(LAST_MINORS).flat_map(|(major, last)| (0..=last).map(move |minor| (major, minor)))
+}
+
+/// Returns the version that a file names; the last, where it names several.
+#[must_use]
+pub fn version(tree: &Module) -> Option<(u32, u32)> {
+    tree.items.iter().rev().find_map(|item| match item {
+        crate::ast::Item::Version { major, minor, .. } => Some((*major, *minor)),
+        _ => None,
+    })
+}
+
 /// The number of a target such as `sm_90a`.
 pub(super) fn target_number(word: &str) -> Option<u32> {
     word.strip_prefix("sm_")?.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()

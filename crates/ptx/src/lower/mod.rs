@@ -45,7 +45,7 @@ mod variable;
 mod video;
 mod wgmma;
 
-pub use device::target;
+pub use device::{target, version, versions};
 pub use object::{Binding, Object, lower_object};
 pub use parts::{Part, lower_parts, lower_parts_of};
 

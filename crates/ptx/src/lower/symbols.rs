@@ -9,9 +9,6 @@ use crate::ast::{Declarator, Directive, Function, Item, Linkage, Name, Statement
 use crate::names::kw;
 use crate::pool::Id;
 
-/// The last minor version of each major version of PTX from 1 on: those that `ptxas` 13.5 takes.
-const LAST_MINORS: [u32; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 5];
-
 impl Lowerer<'_> {
     /// `.version`, `.target`, `.address_size`, `.file`.
     pub(super) fn header(&mut self) {
@@ -73,7 +70,7 @@ impl Lowerer<'_> {
     /// Reports a version that does not exist.
     fn known_version(&mut self, span: Span) {
         let (major, minor) = self.version;
-        let all = || (1..).zip(LAST_MINORS).flat_map(|(m, last)| (0..=last).map(move |n| (m, n)));
+        let all = super::device::versions;
         if all().any(|known| known == self.version) {
             return;
         }

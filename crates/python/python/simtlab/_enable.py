@@ -29,6 +29,10 @@ _LINKS = (
     ("libcupti.so.12", "libcupti.so.12"),
     ("libcupti.so.13", "libcupti.so.13"),
     ("libcupti.so.13", "libcupti.so"),
+    ("libnvrtc.so.12", "libnvrtc.so.12"),
+    ("libnvrtc.so.13", "libnvrtc.so.13"),
+    ("libnvJitLink.so.12", "in_front/libnvJitLink.so.12"),
+    ("libnvJitLink.so.13", "in_front/libnvJitLink.so.13"),
 )
 
 
@@ -47,7 +51,7 @@ def enable(
     folder with the driver library, by default that of the package. A process that `simtlab exec` runs has the device already.
     Raises SimtlabError.
     """
-    from simtlab_clients import driver, hook, journal
+    from simtlab_clients import driver, hook, journal, packages
 
     if os.environ.get(driver.FOLDER):
         hook.install()
@@ -63,6 +67,7 @@ def enable(
     found = find_libraries(libraries)
     folder = tempfile.mkdtemp(prefix="simtlab-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.mkdir(os.path.join(folder, packages.IN_FRONT))
     for name, link in _LINKS:
         source = os.path.join(found, name)
         if os.path.exists(source):

@@ -35,7 +35,12 @@ def preload() -> None:
     for name in _OTHERS:
         path = os.path.join(folder(), name)
         if os.path.exists(path):
-            _kept.append(ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL))
+            keep(path)
+
+
+def keep(path: str) -> None:
+    """Loads a library for the rest of the process."""
+    _kept.append(ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL))
 
 
 def library() -> ctypes.CDLL:

@@ -46,6 +46,17 @@ def _cuda_of_torch(spec: importlib.machinery.ModuleSpec) -> Optional[str]:
     return None
 
 
+def _pathfinder_before(spec: importlib.machinery.ModuleSpec) -> None:
+    # Before it looks for NVIDIA's libraries: it takes those that are there already by their name.
+    from . import packages
+
+    packages.preload()
+
+
+def _nothing_after(module: ModuleType) -> None:
+    pass
+
+
 def _torch_after(module: ModuleType) -> None:
     if getattr(getattr(module, "version", None), "cuda", None) is None:
         sys.stderr.write(
@@ -75,6 +86,7 @@ MODULES: Dict[str, Tuple[Before, After]] = {
     "torch": (_torch_before, _torch_after),
     "triton.testing": (_nothing_before, _triton_after),
     "cupy": (_nothing_before, _cupy_after),
+    "cuda.pathfinder": (_pathfinder_before, _nothing_after),
 }
 
 

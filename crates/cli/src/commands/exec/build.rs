@@ -55,7 +55,7 @@ fn version(links: &Path) -> Option<u32> {
 }
 
 /// Iterates over the folders of toolkits, as build systems look for them.
-fn toolkits() -> impl Iterator<Item = PathBuf> {
+pub(super) fn toolkits() -> impl Iterator<Item = PathBuf> {
     let above = |program: PathBuf| {
         let program = program.canonicalize().ok()?;
         Some(program.parent()?.parent()?.to_owned())

@@ -28,7 +28,7 @@ pub(super) fn carries_runtime(program: &Path) -> bool {
 }
 
 /// Returns the file of a program, as shells find it.
-fn find(program: &Path) -> Option<PathBuf> {
+pub(super) fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 || program.is_absolute() {
         return Some(program.to_owned());
     }

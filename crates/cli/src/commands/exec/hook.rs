@@ -20,6 +20,7 @@ files! {
     "simtlab_clients/driver.py"
     "simtlab_clients/hook.py"
     "simtlab_clients/journal.py"
+    "simtlab_clients/packages.py"
     "simtlab_clients/pytest_plugin.py"
     "simtlab_clients/sitecustomize.py"
     "simtlab_clients/torch_backend/__init__.py"

@@ -4,6 +4,7 @@
 mod build;
 mod finished;
 mod hook;
+mod nvidia;
 mod program;
 mod report;
 mod setup;
@@ -52,7 +53,8 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     // report and remove the folder.
     signals::catch();
     let folder = Folder::new().map_err(|e| format!("no folder for the run can be made: {e}"))?;
-    folder.fill(&libraries, &this)?;
+    let program = args.command.first().map_or(Path::new(""), Path::new);
+    folder.fill(&libraries, &this, program)?;
     if args.debug {
         let place = folder.path().display();
         out.note(&format!("kernels wait for a debugger: simtlab debug --attach {place}\n"));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use object::read::{Object as _, ObjectSymbol as _, ReadCache};
 
+use super::nvidia;
 use crate::args::Exec;
 
 /// File name of the driver library, and the names by which programs load it.
@@ -37,8 +38,13 @@ const TOOLS: [&str; 3] = ["libnvidia-ml.so.1", "libcupti.so.12", "libcupti.so.13
 /// The library that profilers load by a name without a version, and that name.
 const PROFILER: (&str, &str) = ("libcupti.so.13", "libcupti.so");
 
-/// The libraries in front of NVRTC, which are optional, too.
-const COMPILERS: [&str; 2] = ["libnvrtc.so.12", "libnvrtc.so.13"];
+/// The libraries in front of NVRTC, and the PTX compiler, which are optional, too.
+const COMPILERS: [&str; 4] =
+    ["libnvrtc.so.12", "libnvrtc.so.13", "libnvptxcompiler.so.12", "libnvptxcompiler.so.13"];
+
+/// The libraries in front of nvJitLink, which are optional, too, and where others find them than
+/// programs that would find NVIDIA's.
+const LINKERS: ([&str; 2], &str) = (["libnvJitLink.so.12", "libnvJitLink.so.13"], "in_front");
 
 /// A function that only this project's driver library exports.
 const MARKER_SYMBOL: &str = "simtlab_unsupported";
@@ -158,7 +164,12 @@ impl Folder {
     }
 
     /// Links the libraries into the folder and writes the substitute for `ptxas`.
-    pub(super) fn fill(&self, libraries: &Libraries, this: &Path) -> Result<(), String> {
+    pub(super) fn fill(
+        &self,
+        libraries: &Libraries,
+        this: &Path,
+        program: &Path,
+    ) -> Result<(), String> {
         for name in DRIVER.1 {
             link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
         }
@@ -172,9 +183,29 @@ impl Folder {
                 link(&library, &self.path.join(name))?;
             }
         }
+        self.fill_linkers(libraries, program)?;
         let python = self.python();
         super::hook::write(&python).map_err(|e| format!("{}: {e}", python.display()))?;
         write_ptxas(&self.ptxas(), this)
+    }
+
+    /// Links the libraries in front of nvJitLink where the program finds them if it would find
+    /// NVIDIA's, and where the modules for Python do.
+    fn fill_linkers(&self, libraries: &Libraries, program: &Path) -> Result<(), String> {
+        let (names, below) = LINKERS;
+        let others = self.path.join(below);
+        std::fs::create_dir(&others).map_err(|e| format!("{}: {e}", others.display()))?;
+        for name in names {
+            let library = libraries.folder.join(name);
+            if !library.is_file() {
+                continue;
+            }
+            link(&library, &others.join(name))?;
+            if nvidia::is_expected(name, program) {
+                link(&library, &self.path.join(name))?;
+            }
+        }
+        Ok(())
     }
 }
 

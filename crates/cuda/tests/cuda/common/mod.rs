@@ -1,6 +1,5 @@
 //! Helpers for tests that call the driver.
 
-pub(crate) mod fat;
 pub(crate) mod memory;
 
 use cuda::Status;

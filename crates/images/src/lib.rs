@@ -1,23 +1,32 @@
-//! Code images: PTX, fat binaries, the output of this driver's linker, objects and libraries of the
-//! host with device code, and what cannot run.
+//! Images of device code: PTX, fat binaries, what linkers of this project make, objects and
+//! libraries of the host with device code, and what cannot run.
+//!
+//! Whatever loads or links device code reads it here, so that all of it takes the same images.
 
 mod fat;
+mod form;
 mod host_object;
 mod text;
 
 use cuda_abi::host::Ptr;
 use cuda_abi::{Outcome, Status};
-use runtime::{host_string, is_device_runtime, read_host};
+use hostmem::{host_string, read_host};
+use modules::is_device_runtime;
 
-pub use fat::fat_binary_texts;
+pub use fat::{fat_binary_texts, read_client};
+pub use form::{Form, form, has_device_code, has_lto_ir};
 use text::texts;
-pub(crate) use text::{Text, link};
+pub use text::{Text, link};
 
 /// The maximum size of a text in bytes.
 const MAX_TEXT: usize = 256 << 20;
 
 /// Reads an image of unknown length for a device of a compute capability.
-pub(crate) fn read(at: Ptr, capability: (i32, i32)) -> Outcome<Vec<Text>> {
+///
+/// # Errors
+/// `INVALID_VALUE` if nothing can be read at the address, `NO_BINARY_FOR_GPU` if the image holds no
+/// PTX, `OUT_OF_MEMORY` if there is no room for its text, else `INVALID_IMAGE`.
+pub fn read(at: Ptr, capability: (i32, i32)) -> Outcome<Vec<Text>> {
     let mut head = [0; 16];
     if at == 0 || read_host(at as u64, &mut head[..4]) < 4 {
         return Err(Status::INVALID_VALUE);
@@ -92,7 +101,10 @@ fn relocatable(mut texts: Vec<Text>) -> Outcome<Vec<Text>> {
 }
 
 /// Reads an image of a known length.
-pub(crate) fn from_bytes(bytes: &[u8], capability: (i32, i32)) -> Outcome<Vec<Text>> {
+///
+/// # Errors
+/// As [`read`].
+pub fn from_bytes(bytes: &[u8], capability: (i32, i32)) -> Outcome<Vec<Text>> {
     if let Some(binaries) = host_object::fat_binaries(bytes) {
         let mut texts = Vec::new();
         for binary in binaries {

@@ -1,14 +1,13 @@
 //! Texts of PTX, alone or linked to one image.
 
 use cuda_abi::{Outcome, Status};
-use runtime::room_for_text;
+use hostmem::room_for_text;
 
-/// The beginning of images that this driver's linker makes: several texts, each after a line with
-/// its length.
-const LINKED: &str = "//simtlab-linked ";
+/// The beginning of images that linkers make: several texts, each after a line with its length.
+pub(super) const LINKED: &str = "//simtlab-linked ";
 
 /// A text with its name.
-pub(crate) type Text = (String, String);
+pub type Text = (String, String);
 
 /// Splits an image of text into its texts.
 pub(super) fn texts(bytes: &[u8]) -> Outcome<Vec<Text>> {
@@ -37,7 +36,8 @@ pub(super) fn texts(bytes: &[u8]) -> Outcome<Vec<Text>> {
 }
 
 /// Joins texts to one image.
-pub(crate) fn link(texts: &[Text]) -> Vec<u8> {
+#[must_use]
+pub fn link(texts: &[Text]) -> Vec<u8> {
     let mut image = String::new();
     for (name, text) in texts {
         let name = name.replace(['\n', '\r', '\0'], " ");

@@ -4,10 +4,13 @@
 //! `SIMTLAB_FUZZ_COUNT` sets the number of cases. The fuzz target fuzz/fuzz_targets/fat_binary.rs
 //! does the same with arbitrary bytes.
 
-use cuda::fat_binary_texts;
+use images::fat_binary_texts;
 use proptest::prelude::*;
 
-use crate::common::fat::{entry, fat, zstd};
+use writer::{entry, fat, zstd};
+
+#[path = "common/writer.rs"]
+mod writer;
 
 const LZ4: u64 = 1 << 13;
 const ZSTD: u64 = 1 << 15;

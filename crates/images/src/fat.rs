@@ -1,15 +1,15 @@
 //! Fat binaries, in which `fatbinary` and `nvcc` wrap code for several architectures.
 //!
 //! Numbers are little-endian. A header (magic `ba55ed50`, 16-bit version, 16-bit length of the
-//! header, 64-bit length of the rest) is followed by entries: 16-bit kind at offset 0 (1 is PTX),
-//! 32-bit length of the entry's header at 4, 64-bit length of its content at 8, 32-bit compressed
-//! length at 16, 32-bit architecture at 28 (80 is compute capability 8.0), 64-bit flags at 40 (bit
-//! 13: LZ4, bit 15: Zstandard), 64-bit decompressed length at 56.
+//! header, 64-bit length of the rest) is followed by entries: 16-bit kind at offset 0 (1 is PTX, 8
+//! is LTO-IR), 32-bit length of the entry's header at 4, 64-bit length of its content at 8, 32-bit
+//! compressed length at 16, 32-bit architecture at 28 (80 is compute capability 8.0), 64-bit flags
+//! at 40 (bit 13: LZ4, bit 15: Zstandard), 64-bit decompressed length at 56.
 
 use std::io::Read as _;
 
 use cuda_abi::{Outcome, Status};
-use runtime::{read_host, room_for_text};
+use hostmem::{read_host, room_for_text};
 
 use super::text::{Text, texts};
 
@@ -20,11 +20,13 @@ const MAX_TEXT: usize = 256 << 20;
 
 pub(super) const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const PTX: u16 = 1;
+const LTO_IR: u16 = 8;
 const LZ4: u64 = 1 << 13;
 const ZSTD: u64 = 1 << 15;
 
-/// An entry that holds PTX.
+/// An entry.
 struct Entry<'a> {
+    kind: u16,
     arch: u32,
     flags: u64,
     /// The length of the content without padding; 0 if unknown.
@@ -41,7 +43,7 @@ pub(super) fn at(address: u64, capability: (i32, i32)) -> Outcome<Vec<Text>> {
         return Err(Status::INVALID_IMAGE);
     }
     let total = total_len(&head).ok_or(Status::INVALID_IMAGE)?;
-    let whole = read(address, total).ok_or(Status::INVALID_IMAGE)?;
+    let whole = read_client(address, total).ok_or(Status::INVALID_IMAGE)?;
     bytes(&whole, capability)
 }
 
@@ -58,8 +60,9 @@ pub(super) fn total_len(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads the client's memory piece by piece, so that a wrong length fails at the first unreadable
-/// piece instead of allocating the whole length.
-fn read(address: u64, len: usize) -> Option<Vec<u8>> {
+/// piece instead of allocating the whole length. Returns `None` if a piece is unreadable.
+#[must_use]
+pub fn read_client(address: u64, len: usize) -> Option<Vec<u8>> {
     const PIECE: usize = 1 << 20;
     let mut out = Vec::new();
     while out.len() < len {
@@ -77,7 +80,8 @@ fn read(address: u64, len: usize) -> Option<Vec<u8>> {
 /// oldest.
 pub(super) fn bytes(bytes: &[u8], (major, minor): (i32, i32)) -> Outcome<Vec<Text>> {
     let device = (major * 10 + minor) as u32;
-    let found = entries(bytes).ok_or(Status::INVALID_IMAGE)?;
+    let mut found = entries(bytes).ok_or(Status::INVALID_IMAGE)?;
+    found.retain(|e| e.kind == PTX);
     let suits = found.iter().filter(|e| e.arch <= device).max_by_key(|e| e.arch);
     let best = suits.or_else(|| found.iter().min_by_key(|e| e.arch));
     let entry = best.ok_or(Status::NO_BINARY_FOR_GPU)?;
@@ -102,16 +106,19 @@ fn entries(bytes: &[u8]) -> Option<Vec<Entry<'_>>> {
         let start = at.checked_add(header).filter(|&start| start > at)?;
         let end = start.checked_add(usize::try_from(word64(at + 8)?).ok()?)?;
         let content = bytes.get(start..end)?;
-        if kind == PTX {
-            let (arch, flags) = (word32(at + 28)?, word64(at + 40)?);
-            let compressed = flags & (LZ4 | ZSTD) != 0;
-            let packed = if compressed { word32(at + 16)? as usize } else { 0 };
-            let unpacked = if compressed { usize::try_from(word64(at + 56)?).ok()? } else { 0 };
-            found.push(Entry { arch, flags, packed, unpacked, content });
-        }
+        let (arch, flags) = (word32(at + 28)?, word64(at + 40)?);
+        let compressed = flags & (LZ4 | ZSTD) != 0;
+        let packed = if compressed { word32(at + 16)? as usize } else { 0 };
+        let unpacked = if compressed { usize::try_from(word64(at + 56)?).ok()? } else { 0 };
+        found.push(Entry { kind, arch, flags, packed, unpacked, content });
         at = end;
     }
     Some(found)
+}
+
+/// Returns whether a fat binary holds LTO-IR.
+pub(super) fn has_lto_ir(bytes: &[u8]) -> bool {
+    entries(bytes).is_some_and(|found| found.iter().any(|e| e.kind == LTO_IR))
 }
 
 /// Returns the text of an entry, or `None` if it is damaged or too long.
@@ -148,7 +155,7 @@ pub fn fat_binary_texts(image: &[u8], capability: (i32, i32)) -> Option<Vec<(Str
 }
 
 #[cfg(test)]
-#[path = "../../tests/cuda/common/fat.rs"]
+#[path = "../tests/common/writer.rs"]
 pub(super) mod writer;
 
 #[cfg(test)]

@@ -13,13 +13,31 @@ const ARCHIVE: &[u8] = b"!<arch>\n";
 /// The most files of a library that are looked at.
 const MOST_MEMBERS: usize = 1 << 16;
 
+/// The number of NVIDIA's devices in the header of an object file, and its place.
+const DEVICE: ([u8; 2], std::ops::Range<usize>) = ([190, 0], 18..20);
+
+/// Returns whether some bytes are an object file.
+pub(super) fn is_object(bytes: &[u8]) -> bool {
+    bytes.starts_with(ELF)
+}
+
+/// Returns whether an object file is for NVIDIA's devices.
+pub(super) fn is_of_device(bytes: &[u8]) -> bool {
+    bytes.get(DEVICE.1).is_some_and(|number| number == DEVICE.0)
+}
+
+/// Returns whether some bytes are a static library.
+pub(super) fn is_library(bytes: &[u8]) -> bool {
+    bytes.starts_with(ARCHIVE)
+}
+
 /// Returns the fat binaries of an object file or a library, in order; `None` for other files. An
 /// object file of the device has none.
 pub(super) fn fat_binaries(bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    if bytes.starts_with(ELF) {
+    if is_object(bytes) {
         return Some(of_object(bytes));
     }
-    if !bytes.starts_with(ARCHIVE) {
+    if !is_library(bytes) {
         return None;
     }
     let Ok(archive) = ArchiveFile::parse(bytes) else { return Some(Vec::new()) };
