@@ -5,7 +5,8 @@ import ctypes
 import numpy as np
 from checks import check, run
 
-from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+from cuda.bindings import nvjitlink
+from cuda.core import Device, LaunchConfig, Linker, LinkerOptions, Program, ProgramOptions, launch
 
 SOURCE = r"""
 template <typename T>
@@ -100,6 +101,69 @@ def copies():
     a.copy_to(b, stream=stream)
     np.testing.assert_array_equal(download(b, x), x)
     assert b.size == 1024 and b.is_device_accessible
+
+
+CALLER = """extern __device__ int twice(int);
+extern "C" __global__ void k(int *p) { p[threadIdx.x] = twice(p[threadIdx.x]); }"""
+CALLEE = "__device__ int twice(int x) { return 2 * x; }"
+
+
+def doubles(module):
+    x = np.arange(32, dtype=np.int32)
+    buffer = upload(x)
+    launch(stream, LaunchConfig(grid=1, block=32), module.get_kernel("k"), buffer)
+    np.testing.assert_array_equal(download(buffer, x), 2 * x)
+
+
+@check
+def machine_code():
+    whole = CALLEE + CALLER.split(";", 1)[1]
+    options = ProgramOptions(std="c++17", arch="sm_80")
+    doubles(Program(whole, code_type="c++", options=options).compile("cubin"))
+    text = Program(whole, code_type="c++", options=options).compile("ptx").code.decode()
+    doubles(Program(text, code_type="ptx", options=options).compile("cubin"))
+
+
+@check
+def linkers():
+    for kind, lto in (("ptx", None), ("ltoir", True)):
+        options = ProgramOptions(std="c++17", arch="sm_80", relocatable_device_code=True, link_time_optimization=lto)
+        parts = [Program(source, code_type="c++", options=options).compile(kind) for source in (CALLER, CALLEE)]
+        doubles(Linker(*parts, options=LinkerOptions(arch="sm_80", link_time_optimization=lto)).link("cubin"))
+        if lto:
+            doubles(Linker(*parts, options=LinkerOptions(arch="sm_80", link_time_optimization=lto, ptx=True)).link("ptx"))
+            continue
+        alone = Linker(parts[0], options=LinkerOptions(arch="sm_80"))
+        try:
+            alone.link("cubin")
+        except nvjitlink.nvJitLinkError as error:
+            assert "Undefined reference to '_Z5twicei'" in str(error), error
+        else:
+            raise AssertionError("a name is missing")
+
+
+@check
+def wrong_links():
+    assert nvjitlink.version()[0] == 12
+    link = nvjitlink.create(1, ["-arch=sm_80"])
+    for call, words in (
+        (lambda: nvjitlink.create(1, ["-nonsense"]), "UNRECOGNIZED_OPTION"),
+        (lambda: nvjitlink.create(0, []), "MISSING_ARCH"),
+        (lambda: nvjitlink.add_data(link, nvjitlink.InputType.PTX, b"nonsense", 8, "x"), "INCORRECT_INPUT_TYPE"),
+        (lambda: nvjitlink.add_file(link, nvjitlink.InputType.ANY, "/nonexistent"), "INVALID_INPUT"),
+        (lambda: nvjitlink.get_linked_cubin_size(link), "INTERNAL"),
+        (lambda: nvjitlink.complete(1234), "INVALID_INPUT"),
+    ):
+        try:
+            call()
+        except nvjitlink.nvJitLinkError as error:
+            assert words in str(error), (words, error)
+        else:
+            raise AssertionError(words)
+    log = bytearray(nvjitlink.get_error_log_size(link))
+    nvjitlink.get_error_log(link, log)
+    assert b"x does not match type NVJITLINK_INPUT_PTX" in log, log
+    nvjitlink.destroy(link)
 
 
 run()

@@ -163,6 +163,40 @@ fn builds_find_the_runtime() {
     }
 }
 
+/// Programs take the presence of nvJitLink for that of NVIDIA's compiler for LTO-IR.
+#[test]
+fn nvjitlink_is_shown_where_nvidias_would_be_found() {
+    let test = std::env::current_exe().unwrap();
+    let folder = scratch("exec-nvjitlink");
+    let theirs = folder.join("theirs");
+    std::fs::create_dir_all(&theirs).unwrap();
+    let driver = folder.join("libcuda.so");
+    let _ = std::fs::remove_file(&driver);
+    std::os::unix::fs::symlink(test.parent().unwrap().join("libcuda.so"), driver).unwrap();
+    for version in [12, 13] {
+        std::fs::write(folder.join(format!("libnvJitLink.so.{version}")), "").unwrap();
+    }
+    std::fs::write(theirs.join("libnvJitLink.so.13"), "").unwrap();
+    let list = |variables: &[(&str, &Path)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+        command.arg("exec").arg("--libraries").arg(&folder);
+        command.args(["--", "sh", "-c", "cd $SIMTLAB_RUN_LIBRARIES && ls libnvJ* in_front"]);
+        for name in ["LD_LIBRARY_PATH", "CUDACXX", "CUDA_HOME", "CUDA_PATH", "SIMTLAB_NVJITLINK"] {
+            command.env_remove(name);
+        }
+        command.env_remove("SIMTLAB_NVIDIA_LIBRARIES").env("PATH", "/usr/bin:/bin");
+        command.envs(variables.iter().copied());
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let (shown, behind) = text.split_once("in_front:\n").unwrap_or_default();
+        assert_eq!(behind, "libnvJitLink.so.12\nlibnvJitLink.so.13\n");
+        shown.split_whitespace().map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert!(list(&[]).is_empty());
+    assert_eq!(list(&[("LD_LIBRARY_PATH", &theirs)]), ["libnvJitLink.so.13"]);
+    assert_eq!(list(&[("SIMTLAB_NVIDIA_LIBRARIES", &theirs)]), ["libnvJitLink.so.13"]);
+    assert_eq!(list(&[("SIMTLAB_NVJITLINK", &theirs)]).len(), 2);
+}
+
 #[test]
 fn a_runtime_inside_of_a_program_is_named() {
     let compile = |name: &str, text: &str| {

@@ -201,6 +201,9 @@ impl Link {
         let begun = Instant::now();
         self.image = None;
         self.ptx = None;
+        if options.ptx && self.lto.is_empty() && self.texts.is_empty() {
+            return self.fail(LinkResult::ERROR_NVVM_COMPILE, "there is no LTO-IR");
+        }
         if options.ptx && (self.lto.is_empty() || !self.texts.is_empty()) {
             let text = "-ptx requires that all inputs have LTOIR";
             return self.fail(LinkResult::ERROR_INCORRECT_INPUT_TYPE, text);

@@ -146,6 +146,7 @@ fn lto_ir_needs_nvidias_library() {
     assert_eq!(link.complete(), Err(LinkResult::ERROR_NVVM_COMPILE));
     assert!(errors(&link).starts_with("ERROR NVJITLINK_ERROR_NVVM_COMPILE: LTO-IR is compiled by"));
     let mut link = new(&["-lto", "-ptx"]);
+    assert_eq!(link.complete(), Err(LinkResult::ERROR_NVVM_COMPILE));
     assert_eq!(add(&mut link, PTX, TWICE, "b"), 0);
     assert_eq!(link.complete(), Err(LinkResult::ERROR_INCORRECT_INPUT_TYPE));
     assert_eq!(link.part(Part::Ptx), Err(LinkResult::ERROR_INTERNAL));
