@@ -100,7 +100,7 @@ pub fn launch<'p, E: std::error::Error>(
     }
     let mut declined = None;
     let mut outcome = None;
-    let delayed = state.delays_operations() && program.has_copies();
+    let delayed = state.delays_operations(program);
     if options.engine != Choice::Exact && delayed {
         let why = Declined::Launch("its copies are done later than they are issued");
         monitor.selected(&Selected::Exact(&why));

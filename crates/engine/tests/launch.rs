@@ -8,11 +8,12 @@ use engine::{
     Progress, Selected, launch,
 };
 use simt::memory::{Addr, MemoryMap};
-use vm::{Program, Recheck, Retry, State, begin_bare, catalogued};
+use vm::{Asynchrony, Program, Recheck, Retry, State, begin_bare, catalogued};
 
 /// Thread t stores t. `lanes` makes lane 0 wait for lane 1 of its warp. `forever` never ends.
 /// `count` ends after 30 million issues of each warp.
 /// `twice` adds 1 to thread t's word, counts to a number, and adds 1 again.
+/// `copies` would call a function with a copy if its parameter were 0.
 const TEXT: &str = "
 kernel @store(out: u64 global) {
   reg %t: b32
@@ -92,6 +93,26 @@ again:
 end:
   ret
 }
+func @copy(%from: b64) {
+entry:
+  cpasync.shared.b32 [%from], %from, 0
+  ret
+}
+kernel @copies(out: u64 global) {
+  reg %from: b64
+  reg %p: pred
+entry:
+  %from = ld.param.u64 [@out]
+  %p = setp.eq.u64 %from, 0
+  @%p br copy
+other:
+  br end
+copy:
+  call @copy(%from)
+  br end
+end:
+  ret
+}
 ";
 
 struct Bench {
@@ -101,6 +122,7 @@ struct Bench {
     out: Addr,
     /// The parameter of `twice`.
     limit: u32,
+    asynchrony: Option<Asynchrony>,
 }
 
 /// The number of the kernel `twice`.
@@ -132,7 +154,7 @@ impl Bench {
         let mut memory = MemoryMap::new();
         let out = memory.allocate("out", 256).expect("room");
         let program = Program::link(module).expect("it links");
-        Self { program, cache: Mutex::default(), memory, out, limit: 1 }
+        Self { program, cache: Mutex::default(), memory, out, limit: 1, asynchrony: None }
     }
 
     fn state(&self, kernel: u32, mechanism: &str) -> State<1> {
@@ -142,6 +164,7 @@ impl Bench {
         launch.block = if kernel == 1 { [32, 1, 1] } else { [64, 1, 1] };
         launch.params = self.out.0.to_le_bytes().to_vec();
         launch.params.extend(self.limit.to_le_bytes().into_iter().filter(|_| kernel == TWICE));
+        launch.asynchrony = self.asynchrony;
         begin_bare(&self.program, launch).expect("it begins")
     }
 
@@ -282,6 +305,17 @@ fn a_hang_is_reported_or_run_again_as_the_caller_wants() {
         let never = bench.run_with(2, options(engine, false), (true, None), &mut notes);
         assert!(matches!(never.end, End::Hang(_)), "{:?}", never.end);
         assert!(matches!(never.ran, EngineUsed::Exact(_)), "{:?}", never.ran);
+    }
+}
+
+#[test]
+fn kernels_without_asynchronous_operations_have_no_order_of_them() {
+    let mut bench = Bench::new();
+    bench.asynchrony = Some(Asynchrony::Late);
+    for (name, kernel, fast) in [("store", 0, true), ("copies", 6, false)] {
+        let outcome = bench.run(kernel, options(Choice::Fast, true), &mut Notes::default());
+        assert_eq!(outcome.end, End::Done, "{name}");
+        assert_eq!(matches!(outcome.ran, EngineUsed::Fast(_)), fast, "{name}: {:?}", outcome.ran);
     }
 }
 

@@ -133,16 +133,15 @@ impl Program {
         &self.code
     }
 
-    /// Whether it has copies that its threads wait for by groups (`cp.async`).
-    #[must_use]
-    pub fn has_copies(&self) -> bool {
+    /// Whether a kernel, or what it may call, has asynchronous operations or waits for them.
+    pub(crate) fn has_asynchronous_operations(&self, kernel: u32) -> bool {
         let is_asynchronous = |code: &Code| match &code.exec {
             Exec::Copy(_) | Exec::Mbarrier(_) | Exec::Bulk(_) | Exec::Tensor(_) => true,
             Exec::Collective(op) => matches!(op.kind, CollectiveKind::WarpGroup(_)),
             Exec::AsyncStore(_) | Exec::WaitProducts(_) => true,
             _ => false,
         };
-        self.code.iter().any(is_asynchronous)
+        self.reachable(kernel).any(|f| self.code_of(f).iter().any(is_asynchronous))
     }
 
     /// The static plan of its control flow.

@@ -467,10 +467,11 @@ impl<const N: usize> State<N> {
         &self.tolerated
     }
 
-    /// Whether asynchronous operations go on beyond the instruction that issues them.
+    /// Whether its kernel has asynchronous operations that go on beyond the instruction that
+    /// issues them.
     #[must_use]
-    pub fn delays_operations(&self) -> bool {
-        self.queue.delays()
+    pub fn delays_operations(&self, program: &Program) -> bool {
+        self.queue.delays() && program.has_asynchronous_operations(self.info.kernel)
     }
 
     /// Records that memory may have changed from outside, while the launch did not run. One that
