@@ -8,7 +8,8 @@
 //! completed, and they go on, with the answer, when it does: the instruction is issued once. Its
 //! answer is that the phase has not completed if some lanes' phases have, and if no thread of the
 //! cluster can run and no asynchronous step is left: what a thread looks at next may be changed by
-//! another cluster.
+//! another cluster. Where steps are done later than operations are issued, a thread's first try for
+//! a phase fails at once, as one does whose time is over: who does not try again is not ordered.
 
 use crate::access::{check, home, observe_at, read, write};
 use crate::cause::Cause;
@@ -66,8 +67,15 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         return Ok(Outcome::Advance);
     }
     let effects = effects(state, now, op, &places)?;
-    let waits = matches!(op.kind, MbarrierKind::Try { .. });
-    if waits && effects.iter().all(|e| e.result == 0) && !effects.is_empty() {
+    let tries = matches!(op.kind, MbarrierKind::Try { .. });
+    let mut waits = tries && effects.iter().all(|e| e.result == 0) && !effects.is_empty();
+    let mut polls = true;
+    if waits && state.queue.delays() {
+        let last = last_failed_tries(state, now.slot, &effects);
+        waits = last.iter().zip(&effects).all(|(last, effect)| *last == Some(effect.at));
+        polls = last.iter().any(Option::is_some);
+    }
+    if waits {
         state.scratch.lanes = places;
         return Ok(park(state, now, op, &effects));
     }
@@ -82,6 +90,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         if let Some(word) = word {
             write(state, now.slot, thread, (Space::Shared, at, Width::B8, word));
         } else if result == 0
+            && polls
             && !matches!(op.kind, MbarrierKind::Layout { .. })
             && let Ok((slot, offset)) = place.home(at & 0xffff_ffff, true)
         {
@@ -91,11 +100,24 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         if let Some(&row) = op.mem.rows.first() {
             cta.set_row(row, thread, result);
         }
+        if tries && result != 0 && cta.failed_tries.get(&thread) == Some(&at) {
+            cta.failed_tries.remove(&thread);
+        }
     }
     if kind == AccessKind::Atomic {
         wake(program, state, place, releases, observer);
     }
     Ok(Outcome::Advance)
+}
+
+/// The barriers at which the last tries of threads have failed, before these do.
+fn last_failed_tries<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    effects: &[Effect],
+) -> SmallVec<[Option<u64>; 32]> {
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return SmallVec::new() };
+    effects.iter().map(|effect| cta.failed_tries.insert(effect.thread, effect.at)).collect()
 }
 
 /// Announces what a lane does.
@@ -333,6 +355,9 @@ pub(crate) fn wake<const N: usize, O: Observer<N>>(
                 _ => false,
             })
             .collect();
+        if let Some(cta) = state.resident[slot].as_deref_mut() {
+            cta.failed_tries.retain(|thread, _| !ready.contains(thread));
+        }
         let before = releases.len();
         answer(state, slot, &ready, releases, |thread, cta| {
             let pc = cta.parked[thread].map(|p| p.pc)?;

@@ -157,6 +157,8 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) commits: FxHashMap<(u32, AsyncGroups), u64>,
     /// Threads that wait at barriers in memory, or for groups of bulk copies.
     pub(crate) watching: u32,
+    /// The barrier, as a generic address, at which the last try of a thread has failed.
+    pub(crate) failed_tries: FxHashMap<usize, u64>,
     /// The wait of each thread.
     pub(crate) parked: Vec<Option<Parked>>,
     /// Threads that have exited.
@@ -542,6 +544,7 @@ impl<const N: usize> Cta<N> {
             arrivals: Arrivals::default(),
             commits: FxHashMap::default(),
             watching: 0,
+            failed_tries: FxHashMap::default(),
             parked: vec![None; threads],
             exited: vec![false; threads],
             live: info.threads,

@@ -202,6 +202,7 @@ fn same_cta<const N: usize>(a: &Cta<N>, b: &Cta<N>, room: &mut Room) -> bool {
         && a.barriers == b.barriers
         && a.arrivals == b.arrivals
         && a.commits == b.commits
+        && a.failed_tries == b.failed_tries
         && a.frames == b.frames;
     flat && a.groups.iter().zip(&b.groups).all(|(a, b)| {
         room.left.clear();
