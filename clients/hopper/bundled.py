@@ -14,9 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
 
-from mutations import mutants
+from mutations import Outcomes, line_of, mutants
 
 #: Seconds of processor time after which a run is stopped.
 LIMIT = 60
@@ -52,7 +51,7 @@ def main():
     parser.add_argument("--orders", type=int, default=100)
     parser.add_argument("--list")
     options = parser.parse_args()
-    found, survivors, failed = defaultdict(Counter), [], 0
+    outcomes, failed = Outcomes(), 0
     with tempfile.TemporaryDirectory() as work:
         for name in NAMES:
             folder = pathlib.Path(work) / name
@@ -64,23 +63,14 @@ def main():
                     print(f"{name} {order}: {', '.join(sorted(kinds)) or 'another result'}", flush=True)
             file = folder / f"{name}.ptx"
             original = file.read_text()
-            for kind, line, text in mutants(original):
+            for kind, at, text in mutants(original):
                 file.write_text(text)
                 checked = subprocess.run([options.simtlab, "check", str(file)], capture_output=True).returncode == 0
                 what, told = outcome(*run(options.simtlab, folder, "late"), checked)
-                found[kind][what] += 1
-                if what in ("survived", "result"):
-                    survivors.append((kind, name, line, told))
-                print(f"{kind:36} {name} ptx:{line}: {told}", flush=True)
+                outcomes.add(kind, what, f"{name} ptx:{line_of(original, at)}", told)
             file.write_text(original)
-    total = Counter()
-    print(f"{'class':36} {'mutants':>8} {'found':>8} {'result':>8} {'survived':>8} {'refused':>8}")
-    for kind, counts in [*found.items(), ("all", total)]:
-        total.update(counts if counts is not total else {})
-        print(f"{kind:36} {sum(counts.values()):8} {counts['found']:8} {counts['result']:8} {counts['survived']:8} {counts['refused']:8}")
-    if options.list:
-        with open(options.list, "w", encoding="utf-8") as out:
-            out.writelines("\t".join(map(str, row)) + "\n" for row in survivors)
+    outcomes.table()
+    outcomes.write(options.list)
     print(f"{len(NAMES) * (options.orders + 1)} runs of the kernels as they are, {failed} not silent")
     sys.exit(bool(failed))
 

@@ -2,7 +2,9 @@
 # Programs for Hopper in CUDA C++, compiled by nvcc from PyPI and run on the virtual device, at early order, then late under checks:
 #   cxx.sh [cute|cutlass|flash_attention|thunderkittens ...]   all whose checkout is named, by default
 # Environment: CUTLASS_SOURCE, a checkout of NVIDIA/cutlass; FLASH_ATTENTION_SOURCE, one of Dao-AILab/flash-attention (with
-# CUTLASS_SOURCE); THUNDERKITTENS_SOURCE, one of HazyResearch/ThunderKittens; ORDERS, how many random orders each program also runs in (0).
+# CUTLASS_SOURCE); THUNDERKITTENS_SOURCE, one of HazyResearch/ThunderKittens; ORDERS, how many random orders each program also runs in (0);
+# MUTANTS, the share of mutations of each program that are run in place of the program (`programs.py`), and SURVIVORS, a folder for lists of
+# those that are not found.
 # A program passes if its own comparison with a reference does; the tutorials of CuTe and the sizes of ThunderKittens' levels have
 # programs of ours around them. A compilation takes one to two minutes.
 source "$(dirname "$0")/../common.sh"
@@ -19,16 +21,26 @@ compile() {
   shift 3
   [ "$program" -nt "$source" ] && return
   nvcc "-std=$standard" -O2 -gencode=arch=compute_90a,code=compute_90a --expt-relaxed-constexpr --expt-extended-lambda -w \
-    -cudart shared -I"$toolkit/include/cccl" -L"$toolkit/lib" -L"$built" "$@" "$source" -lcuda -o "$program"
+    -no-compress -cudart shared -I"$toolkit/include/cccl" -L"$toolkit/lib" -L"$built" "$@" "$source" -lcuda -o "$program"
 }
 
 # What the checks find in a program, where it is not nothing: there is no barrier in `wgmma_sm90` between the waits of single threads for
 # `cp.async` and the product.
 declare -A found=([wgmma_sm90]='overwritten-in-flight')
 
+# mutated EXPECTED PROGRAM ARGUMENT...: runs mutations of its kernels, if nothing is found in them as they are.
+mutated() {
+  local expected=$1 program=$2
+  shift 2
+  [ -z "${found[$program]:-}" ] || return 0
+  SIMTLAB_CLIENTS=0 "$built/simtlab" exec --libraries "$built" --capability 9.0 --check=race,sync --quiet -- "$environment/bin/python" \
+    "$here/clients/hopper/programs.py" --share "$MUTANTS" ${SURVIVORS:+--list "$SURVIVORS/$program $*"} "$expected" "$programs/$program" "$@" || failed=1
+}
+
 # passes EXPECTED PROGRAM ARGUMENT...: runs it in each way; its output has to match a pattern, and what the checks find be as told above.
 passes() {
   local expected=$1 program=$2 way output start seed findings
+  [ -z "${MUTANTS:-}" ] || { mutated "$@"; return; }
   shift 2
   local ways=("" "--check=race,sync")
   for ((seed = 1; seed <= ${ORDERS:-0}; seed++)); do ways+=("--check=race,sync --async=random:$seed"); done

@@ -5,16 +5,14 @@ It is found if a check finds something, if it hangs or faults, or if its result 
 """
 
 import argparse
-import hashlib
 import os
 import re
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
 
 import tutorials
-from mutations import mutants
+from mutations import Outcomes, chosen, line_of, mutants
 from simtlab_clients.journal import Journal
 
 #: Seconds after which a mutant is stopped.
@@ -95,11 +93,6 @@ def outcome(run, original, mutant):
     return "another result" if told == "another result" else "refused" if told else ""
 
 
-def chosen(key, share):
-    """Whether a mutant belongs to the sample."""
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") < share * 2**32
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("checkout")
@@ -107,7 +100,7 @@ def main():
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--list")
     options = parser.parse_args()
-    found, survivors = defaultdict(Counter), []
+    outcomes = Outcomes()
     for tutorial, kernel, run, defect in tutorials.ROWS:
         if defect or not re.search(options.only, f"{tutorial} {kernel}"):
             continue
@@ -117,24 +110,15 @@ def main():
             print(f"{tutorial} {kernel}: not silent: {told[:80]}", flush=True)
             continue
         for original in dict.fromkeys(told.split("\0")):
-            for name, line, mutant in mutants(original):
+            for name, at, mutant in mutants(original):
+                line = line_of(original, at)
                 if not chosen(f"{tutorial} {kernel} {name} {line}", options.share):
                     continue
                 what = outcome(run, original, mutant)
-                kind = "survived" if not what else "result" if what == "another result" else "refused" if what == "refused" else "found"
-                found[name][kind] += 1
-                if kind in ("survived", "result"):
-                    survivors.append((name, tutorial, kernel, line, what))
-                print(f"{name:36} {tutorial} {kernel} ptx:{line}: {what or 'survived'}", flush=True)
-    total = Counter()
-    print(f"{'class':36} {'mutants':>8} {'found':>8} {'result':>8} {'survived':>8} {'refused':>8}")
-    for name, counts in found.items():
-        total.update(counts)
-        print(f"{name:36} {sum(counts.values()):8} {counts['found']:8} {counts['result']:8} {counts['survived']:8} {counts['refused']:8}")
-    print(f"{'all':36} {sum(total.values()):8} {total['found']:8} {total['result']:8} {total['survived']:8} {total['refused']:8}")
-    if options.list:
-        with open(options.list, "w", encoding="utf-8") as file:
-            file.writelines("\t".join(map(str, row)) + "\n" for row in survivors)
+                kind = {"": "survived", "another result": "result", "refused": "refused"}.get(what, "found")
+                outcomes.add(name, kind, f"{tutorial} {kernel} ptx:{line}", what or "survived")
+    outcomes.table()
+    outcomes.write(options.list)
 
 
 main()
