@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Kernels for Hopper that public tools compile, on the virtual device: run.sh [tutorials|consan|mutants|bundled] [ARGUMENT...]
+# Kernels for Hopper that public tools compile, on the virtual device: run.sh [tutorials|consan|mutants|operations|bundled] [ARGUMENT...]
 #   tutorials   kernels of Triton's tutorials against NumPy, early, and late under checks (the default)
 #   consan      the published tests of Triton's concurrency sanitizer under our checks
 #   mutants     mutations of the tutorials' kernels under our checks
+#   operations  tensor copies of every type, swizzle and rank, and products of warp groups of every shape and type, against NumPy; needs no checkout
 #   bundled     mutations of kernels/wgmma_gemm, cluster_reduce and multicast_copy, and these in 100 random orders; needs nothing else
 # Environment: TRITON_SOURCE, a checkout of triton-lang/triton of summer 2026 or later.
 source "$(dirname "$0")/../common.sh"
@@ -13,9 +14,9 @@ if [ "${1:-}" = bundled ]; then
 fi
 venv hopper triton==3.9.* numpy ml_dtypes pytest
 echo "triton $(version_of triton)"
-checkout=${TRITON_SOURCE:?a checkout of triton-lang/triton}
 program=${1:-tutorials}
 shift || true
+[ "$program" = operations ] || checkout=${TRITON_SOURCE:?a checkout of triton-lang/triton}
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$environment/cache} TRITON_DEFAULT_FP_FUSION=1
 # The stand-in for PyTorch needs no preparation.
 export SIMTLAB_CLIENTS=0
@@ -31,6 +32,7 @@ case $program in
     hopper --check=race,sync tutorials.py "$checkout" "$@"
     ;;
   consan) hopper --check=race,sync consan.py "$checkout/python/test/gluon/test_consan.py" "$@" ;;
+  operations) hopper "" operations.py "$@" ;;
   mutants) hopper --check=race,sync mutants.py "$checkout" "$@" ;;
   *) echo "run.sh: no program $program" >&2 && exit 2 ;;
 esac
