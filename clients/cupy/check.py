@@ -168,7 +168,7 @@ def jit():
 
     x = cp.arange(128, dtype=cp.int32)
     y = cp.zeros_like(x)
-    reverse((2,), (64,), (x, y, 128))
+    reverse((2,), (64,), (x, y, np.uint32(128)))
     same(y, np.arange(128).reshape(2, 64)[:, ::-1].ravel())
 
 
