@@ -136,15 +136,20 @@ fn measure(
     }
     let limit = (!limits.is_empty()).then(|| median(limits));
     let mut rows = Vec::new();
-    for (times, (_, _, _, detailed)) in engines.into_iter().zip(runs) {
+    for (times, (_, _, threads, detailed)) in engines.into_iter().zip(runs) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
         // Later launches may run on one thread where the first one ran on several.
         let Some(last) = times.last() else { continue };
         let engine = last.engines.first().map_or("exact", String::as_str);
-        let counting = if *detailed { ", with statistics" } else { "" };
+        let condition = match (detailed, threads) {
+            (true, _) => ", with statistics",
+            // The engine finds that one thread is the faster way.
+            (false, 0) if !engine.contains("threads") => ", of all threads one chosen",
+            _ => "",
+        };
         rows.push(Row {
             kernel: target.to_owned(),
-            engine: format!("{engine}{counting}"),
+            engine: format!("{engine}{condition}"),
             seconds,
             thread_instructions: last.thread_instructions,
             ratio: limit.map(|limit| seconds / limit),
