@@ -10,7 +10,8 @@ use crate::Declined;
 use crate::cluster::Arrivals;
 use crate::code::{AsyncOp, Asynchronous, Dst, Memory, Src};
 use crate::counted_barriers::CountedBarrier;
-use crate::machine::{Cta, Machine};
+use crate::cta::Cta;
+use crate::machine::Machine;
 use crate::memory::Location;
 use crate::row::{LANES, lanes};
 use crate::step::StepOutcome;
@@ -112,18 +113,22 @@ impl AsyncState {
 impl Cta {
     /// The word of a barrier at a checked offset.
     fn barrier_word(&self, at: usize) -> u64 {
-        self.shared.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |b| u64::from_le_bytes(*b))
+        self.storage
+            .shared
+            .get(at..)
+            .and_then(<[u8]>::first_chunk)
+            .map_or(0, |b| u64::from_le_bytes(*b))
     }
 
     fn set_barrier_word(&mut self, at: usize, word: u64) {
-        if let Some(bytes) = self.shared.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        if let Some(bytes) = self.storage.shared.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
             *bytes = word.to_le_bytes();
         }
     }
 
     /// Returns whether the wait of a warp is over after an event.
     fn is_over(&self, waiter: &Waiter, event: Event) -> bool {
-        let of = &self.asynchronous;
+        let of = &self.storage.asynchronous;
         if !waiter.wait.is_for(event) {
             return false;
         }
@@ -246,7 +251,7 @@ impl Machine<'_> {
 
     pub(crate) fn begin_wait(&mut self, warp: &mut Warp, on: u32, wait: Wait) -> StepOutcome {
         let waiter = Waiter { warp: self.group, on, wait };
-        self.ctas[self.slot].asynchronous.waiters.push(waiter);
+        self.ctas[self.slot].storage.asynchronous.waiters.push(waiter);
         warp.parked = true;
         StepOutcome::Park
     }
@@ -262,15 +267,15 @@ impl Machine<'_> {
     fn release_warps_of(&mut self, slot: usize, event: Event) {
         let cta = &mut self.ctas[slot];
         // Most operations end no wait.
-        if !cta.asynchronous.waiters.iter().any(|waiter| cta.is_over(waiter, event)) {
+        if !cta.storage.asynchronous.waiters.iter().any(|waiter| cta.is_over(waiter, event)) {
             return;
         }
-        let waiters = std::mem::take(&mut cta.asynchronous.waiters);
+        let waiters = std::mem::take(&mut cta.storage.asynchronous.waiters);
         let (over, rest): (Vec<_>, Vec<_>) =
             waiters.into_iter().partition(|w| cta.is_over(w, event));
-        cta.asynchronous.waiters = rest;
+        cta.storage.asynchronous.waiters = rest;
         for Waiter { warp, on, wait } in over {
-            let waiting = &mut self.ctas[slot].warps[warp];
+            let waiting = &mut self.ctas[slot].storage.warps[warp];
             waiting.parked = false;
             self.progress = true;
             self.released.push((slot, warp));
@@ -325,7 +330,7 @@ impl Machine<'_> {
         reach: bool,
     ) -> Result<(usize, usize), Declined> {
         let (slot, at) = self.home(warp.lane(barrier, lane), reach)?;
-        let len = self.ctas[slot].shared.len();
+        let len = self.ctas[slot].storage.shared.len();
         let inside = at.checked_add(8).is_some_and(|end| end <= len);
         if inside { Ok((slot, at)) } else { Err(UNDEFINED) }
     }
@@ -387,7 +392,7 @@ impl Machine<'_> {
     /// Waits until at most so many groups of the warp's products are unfinished.
     fn wait_products(&mut self, warp: &mut Warp, most: u32, on: u32) -> StepOutcome {
         let (group, number) = (self.group / WARPS, self.group % WARPS);
-        if self.ctas[self.slot].asynchronous.group(group).is_done(number, most) {
+        if self.ctas[self.slot].storage.asynchronous.group(group).is_done(number, most) {
             return StepOutcome::Next;
         }
         self.begin_wait(warp, on, Wait::Products(most))

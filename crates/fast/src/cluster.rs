@@ -8,7 +8,8 @@
 use crate::Declined;
 use crate::asynchronous::{Event, UNDEFINED, Wait};
 use crate::code::AsyncStore;
-use crate::machine::{Cta, Machine};
+use crate::cta::Cta;
+use crate::machine::Machine;
 use crate::memory::Location;
 use crate::row::lanes;
 use crate::step::StepOutcome;
@@ -111,7 +112,7 @@ impl Machine<'_> {
         waits: bool,
         on: u32,
     ) -> Result<StepOutcome, Declined> {
-        let arrivals = &mut self.ctas[self.slot].asynchronous.arrivals;
+        let arrivals = &mut self.ctas[self.slot].storage.asynchronous.arrivals;
         if !waits {
             if !arrivals.arrive(self.group, on) {
                 return Err(UNDEFINED);
@@ -136,7 +137,7 @@ impl Machine<'_> {
         let alive = |cta: &&Cta| cta.alive;
         let (mut arrived, mut awaited, mut gone) = (0, 0, 0);
         for cta in self.ctas[cluster.clone()].iter().filter(alive) {
-            let arrivals = &cta.asynchronous.arrivals;
+            let arrivals = &cta.storage.asynchronous.arrivals;
             (arrived, gone) = (arrived + arrivals.count, gone + arrivals.gone);
             awaited += cta.live;
         }
@@ -145,7 +146,7 @@ impl Machine<'_> {
         }
         self.stats.barriers += 1;
         for cta in &mut self.ctas[cluster] {
-            cta.asynchronous.arrivals.begin_phase();
+            cta.storage.asynchronous.arrivals.begin_phase();
         }
         self.release_warps(Event::Cluster);
     }
@@ -155,7 +156,7 @@ impl Machine<'_> {
         if !self.context.code.has_cluster_barriers {
             return;
         }
-        self.ctas[self.slot].asynchronous.arrivals.end(warp, lanes);
+        self.ctas[self.slot].storage.asynchronous.arrivals.end(warp, lanes);
         self.complete_phase();
     }
 

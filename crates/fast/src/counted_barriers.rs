@@ -71,7 +71,7 @@ impl Machine<'_> {
             detail.counts.barrier_arrivals += 1;
         }
         self.progress = true;
-        let barrier = &mut self.ctas[self.slot].asynchronous.barriers[id as usize];
+        let barrier = &mut self.ctas[self.slot].storage.asynchronous.barriers[id as usize];
         if barrier.arrive(count as u32)? {
             self.stats.barriers += 1;
             self.release_warps(Event::Threads);

@@ -118,7 +118,7 @@ impl Machine<'_> {
         if memory.space != Space::Shared {
             return false;
         }
-        let shared = &self.ctas[self.slot].shared;
+        let shared = &self.ctas[self.slot].storage.shared;
         let offset = (memory.offset as u32).wrapping_sub(self.window_of(self.slot) as u32);
         let addresses = warp.narrow(memory.address);
         let rows = tiles.as_flattened_mut().iter_mut().zip(&addresses.0);

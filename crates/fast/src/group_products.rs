@@ -35,7 +35,7 @@ impl Machine<'_> {
         match what {
             WarpGroupOp::Fence => {}
             WarpGroupOp::Commit => {
-                self.ctas[self.slot].asynchronous.group(group).commit(number);
+                self.ctas[self.slot].storage.asynchronous.group(group).commit(number);
             }
             WarpGroupOp::Multiply { multiply, registers } => {
                 self.check_group(warp)?;
@@ -44,7 +44,7 @@ impl Machine<'_> {
                 let descriptors = self.descriptors(warp, multiply, &sources)?;
                 let named = &descriptors[..count];
                 let adds = warp.pred(sources.adds);
-                let products = self.ctas[self.slot].asynchronous.group(group);
+                let products = self.ctas[self.slot].storage.asynchronous.group(group);
                 if products.difference(number, Pc(pc), named).is_some() {
                     return Err(UNDEFINED);
                 }
@@ -71,7 +71,7 @@ impl Machine<'_> {
         let cta = &self.ctas[self.slot];
         let is_whole = |of: &Warp| of.launched == u32::MAX && (of.stale || of.exited == 0);
         let mut others = (first..first + WARPS).filter(|&other| other != self.group);
-        let whole = others.all(|other| cta.warps.get(other).is_some_and(is_whole));
+        let whole = others.all(|other| cta.storage.warps.get(other).is_some_and(is_whole));
         let threads = self.context.threads as usize;
         if whole && is_whole(warp) && (first / WARPS + 1) * THREADS <= threads {
             return Ok(());
@@ -92,7 +92,7 @@ impl Machine<'_> {
         for ((&src, &role), out) in sources.descriptors.iter().zip(roles).zip(&mut out) {
             *out = warp.uniform(src).ok_or(UNDEFINED)?;
             let descriptor = Descriptor::parse(*out).map_err(|_| UNDEFINED)?;
-            let len = self.ctas[self.slot].shared.len();
+            let len = self.ctas[self.slot].storage.shared.len();
             let is_inside = |offset: u32| offset as usize + 16 <= len;
             // The end is a bound: lines may begin within the units that a swizzle exchanges.
             if product.end(&descriptor, role) as usize > len
@@ -129,9 +129,9 @@ impl Machine<'_> {
         let cta = &self.ctas[self.slot];
         let warps: [&Warp; WARPS] = std::array::from_fn(|warp| match warp == own {
             true => &*running,
-            false => &cta.warps[first + warp],
+            false => &cta.storage.warps[first + warp],
         });
-        let factors = factors(multiply, sources, (descriptors, warps), &cta.shared);
+        let factors = factors(multiply, sources, (descriptors, warps), &cta.storage.shared);
         let together = &mut self.products;
         if together.factors.is_empty() {
             together.multiply = Some(*multiply);
@@ -156,7 +156,7 @@ impl Machine<'_> {
         }
         multiply.multiply(level, rule, factors, sums);
         factors.clear();
-        let others = &mut self.ctas[self.slot].warps[first..first + WARPS];
+        let others = &mut self.ctas[self.slot].storage.warps[first..first + WARPS];
         for (number, sums) in sums.chunks(dst.len().max(1)).enumerate() {
             let warp = if number == own { &mut *running } else { &mut others[number] };
             for (&dst, values) in dst.iter().zip(sums) {

@@ -28,6 +28,7 @@ pub mod code;
 mod commit;
 mod context;
 mod counted_barriers;
+mod cta;
 mod decode;
 mod detail;
 mod disjoint;
@@ -48,6 +49,7 @@ mod progress;
 mod row;
 mod screen;
 mod slice;
+mod spares;
 mod speed;
 mod stack;
 mod step;
@@ -209,6 +211,7 @@ impl<F: FnMut(u64, u64) -> bool> LaunchObserver for F {
 pub struct Kernel {
     code: code::Code,
     threading: Box<workers::Threading>,
+    spares: Box<spares::Spares>,
 }
 
 /// Decodes the kernel of a launch that has not begun. With `assume`, decoding takes for granted
@@ -257,7 +260,8 @@ pub fn prepare_screened(
 
 fn decoded(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
     let code = decode::decode(program, &state.setup(), assume)?;
-    Ok(Kernel { code, threading: Box::new(workers::Threading::new(1)) })
+    let threading = Box::new(workers::Threading::new(1));
+    Ok(Kernel { code, threading, spares: Box::default() })
 }
 
 /// Returns the order in which a launch runs the sides of branches.
@@ -329,6 +333,7 @@ pub fn run_within(
         detailed,
         tier: None,
         threading: &kernel.threading,
+        spares: &kernel.spares,
         may_commit: false,
         always_ends: false,
         issues,
@@ -356,6 +361,7 @@ pub fn run_on(
         detailed,
         tier,
         threading: &kernel.threading,
+        spares: &kernel.spares,
         may_commit: false,
         always_ends: false,
         issues: u64::MAX,

@@ -4,22 +4,22 @@
 //! the next warp of the CTA runs; after the last warp, the next resident CTA. A block runs as a
 //! whole: inside a block, only a barrier can end a turn.
 
-use crate::asynchronous::AsyncState;
 use crate::code::{Block, Code, End};
 use crate::commit::Commits;
 use crate::context::{Context, unrank};
+use crate::cta::{Cta, Storage};
 use crate::detail::Detail;
 use crate::group_products::GroupProducts;
 use crate::level;
 use crate::slice::Slice;
+use crate::spares::Spares;
 use crate::stack::{Entry, Target};
 use crate::step::StepOutcome;
-use crate::sync::{BARRIERS, Barrier};
 use crate::textures::Objects;
 use crate::tier::Worker;
 use crate::warp::Warp;
 use crate::window::AccessSpan;
-use crate::workers::Workers;
+use crate::workers::{LaunchPlan, Workers};
 use crate::{Declined, LaunchObserver};
 use simt::memory::DirectMemory;
 use simt::slots::{GroupLanes, LaneSlots};
@@ -33,45 +33,6 @@ const COMPARISONS: u64 = 4;
 const POLL_TURNS: u32 = 512;
 
 const NO_ROOM: &str = "the host has no memory for its threads";
-
-/// A slot for a resident CTA.
-pub(crate) struct Cta {
-    pub(crate) index: u64,
-    pub(crate) id: [u32; 3],
-    pub(crate) alive: bool,
-    /// Storage of its threads, empty before the CTA's first turn and after its last.
-    pub(crate) warps: Vec<Warp>,
-    pub(crate) shared: Vec<u8>,
-    pub(crate) local: Vec<u8>,
-    pub(crate) barriers: Vec<Barrier>,
-    pub(crate) asynchronous: AsyncState,
-    /// Threads that have not ended.
-    pub(crate) live: u32,
-    issues: u64,
-    /// Whether no warp could go on in its last turn.
-    pub(crate) is_blocked: bool,
-}
-
-impl Cta {
-    fn vacant() -> Self {
-        let (warps, barriers, shared, local) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (index, id, alive, live, issues) = (0, [0; 3], false, 0, 0);
-        let (asynchronous, is_blocked) = (AsyncState::default(), false);
-        Self {
-            index,
-            id,
-            alive,
-            warps,
-            shared,
-            local,
-            barriers,
-            asynchronous,
-            live,
-            issues,
-            is_blocked,
-        }
-    }
-}
 
 /// The outcome of a launch, or of the part of it that one machine has run.
 pub(crate) struct Ended {
@@ -102,13 +63,21 @@ pub(crate) struct Machine<'m> {
     pub(crate) ctas: Vec<Cta>,
     /// Storage of ended CTAs. CTAs that end in their first turn all reuse the same, which stays in
     /// the host's caches.
-    spare: Vec<Cta>,
+    spare: Vec<Box<Storage>>,
+    /// Storage that earlier launches of the kernel have left.
+    spares: &'m Spares,
+    /// Empty storage for slots whose CTA has ended.
+    empty: Vec<Box<Storage>>,
     pub(crate) stats: Counts,
     /// The resident CTA, and in it the warp, whose turn it is.
     pub(crate) slot: usize,
     pub(crate) group: usize,
     pub(crate) back_edges: u32,
     pub(crate) issued: bool,
+    /// Whether a worker has ended its turn itself.
+    pub(crate) turn_ended: bool,
+    /// The number of vector issues at which the machine pauses.
+    pub(crate) pause_at: u64,
     /// CTAs that have not begun: those of the whole grid, or in a parallel launch, those that
     /// this machine has taken.
     rest: Range<u64>,
@@ -145,12 +114,12 @@ impl<'m> Machine<'m> {
     pub(crate) fn new(
         context: &'m Context<'m>,
         memory: DirectMemory<'m>,
-        detailed: bool,
+        plan: LaunchPlan<'m>,
         observer: &'m mut dyn LaunchObserver,
         worker: Option<Box<dyn Worker + 'm>>,
         workers: Option<&'m Workers>,
     ) -> Self {
-        let detail = detailed.then(|| Box::new(Detail::new(context.code)));
+        let detail = plan.detailed.then(|| Box::new(Detail::new(context.code)));
         let stats = if workers.is_some() { Counts::default() } else { context.done };
         let rest = if workers.is_some() { 0..0 } else { context.done.ctas..context.total };
         let screened = observer.screen().is_some();
@@ -163,12 +132,16 @@ impl<'m> Machine<'m> {
             memory,
             ctas: Vec::new(),
             spare: Vec::new(),
+            spares: plan.spares,
+            empty: Vec::new(),
             stats,
             commits: Commits::default(),
             slot: 0,
             group: 0,
             back_edges: 0,
             issued: false,
+            turn_ended: false,
+            pause_at: u64::MAX,
             rest,
             workers,
             spans: Vec::new(),
@@ -193,7 +166,7 @@ impl<'m> Machine<'m> {
         if !self.context.fits(resident) {
             return Err(Declined::Launch(NO_ROOM));
         }
-        self.ctas.resize_with(resident, Cta::vacant);
+        self.ctas.resize_with(resident, Cta::default);
         // Agrees with `vm::State::skip`.
         self.slot = (self.context.done.ctas % resident.max(1) as u64) as usize;
         for slot in (self.slot..resident).chain(0..self.slot) {
@@ -226,7 +199,7 @@ impl<'m> Machine<'m> {
             cta.id = context.clusters.coordinates(next, context.grid);
             cta.index = vm::rank_in(cta.id, context.grid);
             // Others of the cluster may access its memory before its first turn.
-            self.allocate_storage(slot);
+            self.allocate_storage(slot, self.worker.is_none());
         }
         self.stats.threads += u64::from(context.threads);
     }
@@ -243,43 +216,23 @@ impl<'m> Machine<'m> {
         cluster
     }
 
-    /// Provides storage for the threads of the CTA in a slot.
-    fn allocate_storage(&mut self, slot: usize) {
-        let (context, code) = (self.context, self.context.code);
-        let cta = &mut self.ctas[slot];
-        if let Some(spare) = self.spare.pop() {
-            let Cta { warps, shared, local, barriers, asynchronous, .. } = spare;
-            (cta.warps, cta.shared, cta.local, cta.barriers) = (warps, shared, local, barriers);
-            cta.asynchronous = asynchronous;
-            cta.warps.iter_mut().for_each(|warp| warp.reset(code));
-            if self.worker.is_none() {
-                cta.warps.iter_mut().for_each(|warp| warp.reset_position(code));
+    /// Provides storage for the threads of the CTA in a slot. With `positions`, the positions of
+    /// warps are set, too, because no worker keeps them.
+    pub(crate) fn allocate_storage(&mut self, slot: usize, positions: bool) {
+        let storage = &mut self.ctas[slot].storage;
+        match self.spare.pop().or_else(|| self.spares.take(self.context)) {
+            Some(spare) => {
+                self.empty.push(std::mem::replace(storage, spare));
+                storage.reset(self.context.code, positions);
             }
-            for bytes in [&mut cta.shared, &mut cta.local] {
-                // Even an empty fill is a call.
-                if !bytes.is_empty() {
-                    bytes.fill(0);
-                }
-            }
-            cta.barriers.iter_mut().for_each(Barrier::clear);
-            cta.asynchronous.clear();
-            return;
+            None => storage.allocate(self.context),
         }
-        let threads = context.threads;
-        let warps = (0..threads).step_by(WARP_SIZE as usize);
-        cta.warps = warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
-        cta.shared = vec![0; context.shared.bytes() as usize];
-        cta.local = vec![0; code.local_bytes * threads as usize];
-        cta.barriers = vec![Barrier::default(); BARRIERS];
     }
 
     /// Takes the storage of an ended CTA back.
     fn reclaim_storage(&mut self) {
-        let cta = &mut self.ctas[self.slot];
-        let (warps, shared) = (std::mem::take(&mut cta.warps), std::mem::take(&mut cta.shared));
-        let (local, barriers) = (std::mem::take(&mut cta.local), std::mem::take(&mut cta.barriers));
-        let asynchronous = std::mem::take(&mut cta.asynchronous);
-        self.spare.push(Cta { warps, shared, local, barriers, asynchronous, ..Cta::vacant() });
+        let empty = self.empty.pop().unwrap_or_default();
+        self.spare.push(std::mem::replace(&mut self.ctas[self.slot].storage, empty));
     }
 
     /// Runs until at least `issues` vector instructions have been issued in all, or the launch ends
@@ -287,6 +240,7 @@ impl<'m> Machine<'m> {
     /// own.
     #[inline(always)]
     pub(crate) fn advance<const SHARED: bool>(&mut self, issues: u64) -> Result<Flow, Declined> {
+        self.pause_at = issues;
         if self.ctas.is_empty() {
             self.begin()?;
         } else if !self.ctas[self.slot].alive {
@@ -301,14 +255,16 @@ impl<'m> Machine<'m> {
                 self.next_slot();
                 continue;
             }
-            if self.ctas[self.slot].warps.is_empty() {
-                self.allocate_storage(self.slot);
+            if self.ctas[self.slot].storage.is_empty() {
+                self.allocate_storage(self.slot, self.worker.is_none());
             }
             self.turn::<SHARED>()?;
-            if self.is_stopped() {
-                return Ok(Flow::Stopped);
+            if !std::mem::take(&mut self.turn_ended) {
+                if self.is_stopped() {
+                    return Ok(Flow::Stopped);
+                }
+                self.end_turn()?;
             }
-            self.end_turn()?;
             if self.stats.slots.vector_issues >= issues {
                 return Ok(Flow::Paused);
             }
@@ -344,7 +300,7 @@ impl<'m> Machine<'m> {
         let blocks = &self.context.code.blocks;
         let alive = self.ctas.iter().filter(|cta| cta.alive);
         let warps = alive.flat_map(|cta| {
-            let warps = cta.warps.iter().enumerate();
+            let warps = cta.storage.warps.iter().enumerate();
             warps.map(move |(w, warp)| (cta.index, w as u32, warp))
         });
         let mut lanes = warps.filter_map(|(cta, group, warp)| {
@@ -380,6 +336,7 @@ impl<'m> Machine<'m> {
             self.flush();
         }
         self.take_counts();
+        self.spares.keep(self.spare.drain(..));
         let output = std::mem::take(&mut self.output);
         Ended { stats: self.stats, detail: self.detail, done: flow == Flow::Done, output }
     }
@@ -391,19 +348,19 @@ impl<'m> Machine<'m> {
     }
 
     /// Moves on to the next warp, or to the next CTA.
-    fn end_turn(&mut self) -> Result<(), Declined> {
+    pub(crate) fn end_turn(&mut self) -> Result<(), Declined> {
         self.group += 1;
         let cta = &self.ctas[self.slot];
-        if self.group < cta.warps.len() {
+        if self.group < cta.storage.warps.len() {
             return Ok(());
         }
         if cta.live == 0 {
-            if !cta.asynchronous.is_finished() {
+            if !cta.storage.asynchronous.is_finished() {
                 return Err(Declined::Running("some warps have not issued a product"));
             }
             let charges = &mut self.stats.charges;
             charges.max_depth = charges.max_depth.max(1);
-            for warp in cta.warps.iter().filter(|warp| !warp.stale) {
+            for warp in cta.storage.warps.iter().filter(|warp| !warp.stale) {
                 charges.add(&warp.stack.charges);
             }
             self.reclaim_storage();
@@ -475,7 +432,7 @@ impl<'m> Machine<'m> {
             return Err(Declined::Running(NO_ROOM));
         }
         while self.ctas.len() < most && !self.rest.is_empty() {
-            self.ctas.push(Cta::vacant());
+            self.ctas.push(Cta::default());
             self.fill_slot(self.ctas.len() - 1);
         }
         Ok(self.ctas.len() > before)
@@ -487,7 +444,7 @@ impl<'m> Machine<'m> {
         let code = self.context.code;
         let slice = self.slice.get_or_insert_with(|| Box::new(Slice::new(code)));
         let alive = self.ctas.iter().filter(|cta| cta.alive);
-        slice.turn_to(code, alive.flat_map(|cta| &cta.warps));
+        slice.turn_to(code, alive.flat_map(|cta| &cta.storage.warps));
         let mut state = 0xcbf2_9ce4_8422_2325u64;
         let clock = if slice.reads_clock() { self.quiet } else { 0 };
         let mut add =
@@ -495,7 +452,7 @@ impl<'m> Machine<'m> {
         add(clock);
         for cta in self.ctas.iter().filter(|c| c.alive) {
             add(cta.index);
-            for warp in &cta.warps {
+            for warp in &cta.storage.warps {
                 for entry in warp.stack.entries() {
                     add(u64::from(entry.block) << 32 | u64::from(entry.lanes));
                 }
@@ -507,6 +464,14 @@ impl<'m> Machine<'m> {
         state
     }
 
+    /// Returns whether a CTA that ends its turn now may be followed by the next one at once: nobody
+    /// is due to be asked whether the launch goes on.
+    #[inline]
+    pub(crate) fn may_follow(&self, turns: u32) -> bool {
+        let due = self.turns.wrapping_add(turns).wrapping_sub(self.last_poll) >= POLL_TURNS;
+        !due && !self.workers.is_some_and(Workers::is_stopped)
+    }
+
     /// Runs a turn of one warp, or, with a worker, of all warps of the CTA.
     #[inline(always)]
     fn turn<const SHARED: bool>(&mut self) -> Result<(), Declined> {
@@ -516,11 +481,13 @@ impl<'m> Machine<'m> {
         let code = self.context.code;
         self.back_edges = 0;
         let cta = &mut self.ctas[self.slot];
-        if cta.warps[self.group].parked || cta.warps[self.group].stack.top().is_none() {
+        if cta.storage.warps[self.group].parked
+            || cta.storage.warps[self.group].stack.top().is_none()
+        {
             return Ok(());
         }
         // The running warp is taken out of its CTA so that both can be mutated.
-        let mut warp = std::mem::replace(&mut cta.warps[self.group], vacant());
+        let mut warp = std::mem::replace(&mut cta.storage.warps[self.group], vacant());
         let mut end = Ok(());
         while let Some(&top) = warp.stack.top() {
             match self.block::<SHARED>(code, &mut warp, &top) {
@@ -532,7 +499,7 @@ impl<'m> Machine<'m> {
                 }
             }
         }
-        self.ctas[self.slot].warps[self.group] = warp;
+        self.ctas[self.slot].storage.warps[self.group] = warp;
         end
     }
 

@@ -11,7 +11,7 @@
 
 use crate::Declined;
 use crate::code::{Atomic, Dst, Memory, Src};
-use crate::machine::Cta;
+use crate::cta::Cta;
 use crate::row::{LANES, lanes};
 use crate::warp::Warp;
 use ir::Ty;
@@ -131,7 +131,8 @@ impl WarpMemory<'_, '_> {
         let cluster = self.cluster.as_ref().filter(|_| reaches).ok_or(NOT_ALLOWED)?;
         let (rank, at) = ((at / vm::CTA_WINDOW) as usize, (at % vm::CTA_WINDOW) as usize);
         let cta = cluster.cta(rank).ok_or(NOT_ALLOWED)?;
-        let inside = at.checked_add(bytes as usize).is_some_and(|end| end <= cta.shared.len());
+        let inside =
+            at.checked_add(bytes as usize).is_some_and(|end| end <= cta.storage.shared.len());
         if inside { Ok(Location::Cluster(rank, at)) } else { Err(NOT_ALLOWED) }
     }
 
@@ -152,7 +153,7 @@ impl WarpMemory<'_, '_> {
             Location::Global(place) => self.global.bytes(place),
             Location::Cluster(rank, at) => {
                 let cta = self.cluster.as_ref().and_then(|cluster| cluster.cta(rank));
-                cta.map_or(&[][..], |cta| &cta.shared[at..at + len])
+                cta.map_or(&[][..], |cta| &cta.storage.shared[at..at + len])
             }
             Location::Shared(at) => &self.shared[at..at + len],
             Location::Local(at) => &self.local[at..at + len],
@@ -166,7 +167,7 @@ impl WarpMemory<'_, '_> {
             Location::Global(place) => self.global.bytes_mut(place),
             Location::Cluster(rank, at) => {
                 let cta = self.cluster.as_mut().and_then(|cluster| cluster.cta_mut(rank));
-                cta.map_or(&mut [][..], |cta| &mut cta.shared[at..at + len])
+                cta.map_or(&mut [][..], |cta| &mut cta.storage.shared[at..at + len])
             }
             Location::Shared(at) => &mut self.shared[at..at + len],
             Location::Local(at) => &mut self.local[at..at + len],

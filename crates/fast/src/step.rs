@@ -510,10 +510,10 @@ impl Machine<'_> {
         };
         let mut warp_memory = WarpMemory {
             global: &mut self.memory,
-            shared: &mut cta.shared,
+            shared: &mut cta.storage.shared,
             base,
             cluster,
-            local: &mut cta.local,
+            local: &mut cta.storage.local,
             local_bytes: self.context.code.local_bytes,
             params: &self.context.params,
         };

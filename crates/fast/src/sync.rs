@@ -59,7 +59,7 @@ impl Machine<'_> {
         let holding = pred.map_or(0, |p| warp.pred(p) & on);
         let group = self.group;
         let cta = &mut self.ctas[self.slot];
-        let barrier = &mut cta.barriers[id];
+        let barrier = &mut cta.storage.barriers[id];
         barrier.arrived += on.count_ones();
         barrier.holding += holding.count_ones();
         barrier.waiting.push((group, on, kind, dst));
@@ -79,7 +79,7 @@ impl Machine<'_> {
         self.stats.barriers += 1;
         self.progress = true;
         let (group, cta) = (self.group, &mut self.ctas[self.slot]);
-        let mut barrier = std::mem::take(&mut cta.barriers[id]);
+        let mut barrier = std::mem::take(&mut cta.storage.barriers[id]);
         let waiting: u32 = barrier.waiting.iter().map(|w| w.1.count_ones()).sum();
         let mut now = now;
         for (warp, on, kind, dst) in barrier.waiting.drain(..) {
@@ -91,21 +91,21 @@ impl Machine<'_> {
             match now.as_deref_mut() {
                 Some(running) if warp == group => running.put_all(dst, value, on),
                 _ => {
-                    let warp = &mut cta.warps[warp];
+                    let warp = &mut cta.storage.warps[warp];
                     warp.put_all(dst, value, on);
                     warp.parked = false;
                 }
             }
         }
         // Keeps the allocation.
-        cta.barriers[id].waiting = barrier.waiting;
+        cta.storage.barriers[id].waiting = barrier.waiting;
     }
 
     /// Completes the barriers that waited only for threads that have just ended.
     pub(crate) fn after_exit(&mut self) -> Result<(), Declined> {
         for id in 0..BARRIERS {
             let cta = &self.ctas[self.slot];
-            let arrived = cta.barriers[id].arrived;
+            let arrived = cta.storage.barriers[id].arrived;
             if arrived > 0 && arrived >= cta.live {
                 self.screen_barrier(arrived)?;
                 self.complete(id, None);

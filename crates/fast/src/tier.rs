@@ -390,9 +390,9 @@ impl Visit<'_, '_> {
         let machine = &mut *self.machine;
         let cta = &mut machine.ctas[machine.slot];
         CtaMemory {
-            shared: (cta.shared.as_mut_ptr(), cta.shared.len()),
+            shared: (cta.storage.shared.as_mut_ptr(), cta.storage.shared.len()),
             params: (machine.context.params.as_ptr(), machine.context.params.len()),
-            local: (cta.local.as_mut_ptr(), machine.context.code.local_bytes),
+            local: (cta.storage.local.as_mut_ptr(), machine.context.code.local_bytes),
         }
     }
 
@@ -506,7 +506,7 @@ impl Visit<'_, '_> {
     pub fn end_warp(&mut self, warp: usize) {
         let machine = &mut *self.machine;
         if self.held != Some(warp) {
-            let warp = &mut machine.ctas[machine.slot].warps[warp];
+            let warp = &mut machine.ctas[machine.slot].storage.warps[warp];
             warp.reset_position(machine.context.code);
             warp.exited = warp.launched;
         }

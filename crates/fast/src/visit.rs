@@ -19,9 +19,11 @@ impl<'m> Machine<'m> {
         let end = worker.visit(&mut visit);
         visit.release();
         self.worker = Some(worker);
-        let last = self.ctas[self.slot].warps.len().saturating_sub(1);
-        self.turns = self.turns.wrapping_add(last as u32);
-        self.group = last;
+        if !self.turn_ended {
+            let last = self.ctas[self.slot].storage.warps.len().saturating_sub(1);
+            self.turns = self.turns.wrapping_add(last as u32);
+            self.group = last;
+        }
         end
     }
 
@@ -40,7 +42,7 @@ impl<'m> Machine<'m> {
         let slot = self.slot;
         for of in 0..self.ctas.len() {
             self.slot = of;
-            if self.ctas[of].alive && !self.ctas[of].warps.is_empty() {
+            if self.ctas[of].alive && !self.ctas[of].storage.warps.is_empty() {
                 let mut visit = Visit::new(self);
                 worker.write_back(&mut visit);
                 visit.release();
@@ -63,7 +65,7 @@ impl Visit<'_, '_> {
     #[inline]
     #[must_use]
     pub fn warps(&self) -> usize {
-        self.machine.ctas[self.machine.slot].warps.len()
+        self.machine.ctas[self.machine.slot].storage.warps.len()
     }
 
     /// Returns the CTA's slot, less than the number of resident CTAs.
@@ -81,7 +83,7 @@ impl Visit<'_, '_> {
         }
         self.release();
         let machine = &mut *self.machine;
-        std::mem::swap(&mut machine.ctas[machine.slot].warps[warp], &mut self.warp);
+        std::mem::swap(&mut machine.ctas[machine.slot].storage.warps[warp], &mut self.warp);
         machine.group = warp;
         self.warp.reset_position(machine.context.code);
         self.held = Some(warp);
@@ -94,18 +96,57 @@ impl Visit<'_, '_> {
         self.warp.frames.len()
     }
 
+    /// Goes on to the next CTA if the visited one has ended and the next one has not begun, which
+    /// takes less than another visit. Returns `false` if the visit has to end.
+    ///
+    /// # Errors
+    /// Returns [`Declined`] if the exact engine has to run the launch.
+    #[inline]
+    pub fn next_cta(&mut self) -> Result<bool, Declined> {
+        let turns = self.warps() as u32;
+        let machine = &mut *self.machine;
+        // The CTAs of clusters share memory and barriers, a screen judges each CTA's accesses, and a
+        // commit asks the worker for its counts.
+        let is_asked = machine.detail.is_some() && machine.commits.allowed;
+        let is_alone = machine.context.cluster_size == 1 && !machine.screened && !is_asked;
+        if !is_alone || machine.ctas[machine.slot].live != 0 || !machine.may_follow(turns) {
+            return Ok(false);
+        }
+        self.release();
+        let machine = &mut *self.machine;
+        machine.turns = machine.turns.wrapping_add(turns);
+        machine.group = turns as usize - 1;
+        machine.end_turn()?;
+        let next = &machine.ctas[machine.slot];
+        let paused = machine.stats.slots.vector_issues >= machine.pause_at;
+        if paused || !next.alive || !next.storage.is_empty() {
+            machine.turn_ended = true;
+            return Ok(false);
+        }
+        machine.allocate_storage(machine.slot, false);
+        Ok(true)
+    }
+
     pub(crate) fn release(&mut self) {
         if let Some(warp) = self.held.take() {
             let machine = &mut *self.machine;
-            std::mem::swap(&mut machine.ctas[machine.slot].warps[warp], &mut self.warp);
+            std::mem::swap(&mut machine.ctas[machine.slot].storage.warps[warp], &mut self.warp);
         }
+    }
+
+    /// Returns the number of the storage of the CTA's warps. [`Self::registers`] returns the same
+    /// pointers for the same number.
+    #[inline]
+    #[must_use]
+    pub fn storage(&self) -> u64 {
+        self.machine.ctas[self.machine.slot].storage.number
     }
 
     /// Returns pointers to the state of a warp that is not held.
     #[inline]
     #[must_use]
     pub fn registers(&mut self, warp: usize) -> WarpRegisters {
-        let warp = &mut self.machine.ctas[self.machine.slot].warps[warp];
+        let warp = &mut self.machine.ctas[self.machine.slot].storage.warps[warp];
         WarpRegisters {
             narrow: warp.narrow.as_mut_ptr().cast(),
             wide: warp.wide.as_mut_ptr().cast(),
@@ -206,7 +247,7 @@ impl Visit<'_, '_> {
     pub fn charge(&mut self, charges: &StackCharges) {
         self.release();
         let machine = &mut *self.machine;
-        let first = &mut machine.ctas[machine.slot].warps[0];
+        let first = &mut machine.ctas[machine.slot].storage.warps[0];
         first.reset_position(machine.context.code);
         first.stack.charges.add(&Charges {
             splits: charges.split_branches + charges.split_returns,

@@ -51,6 +51,12 @@ impl Warp {
         }
     }
 
+    /// Returns the bytes of its rows, masks and scalars.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = size_of_val(&self.narrow[..]) + size_of_val(&self.wide[..]);
+        rows + size_of_val(&self.preds[..]) + size_of_val(&self.scalars[..])
+    }
+
     /// Prepares the warp for another CTA. The position is reset only by [`Self::reset_position`],
     /// because a worker mostly keeps it itself.
     pub(crate) fn reset(&mut self, code: &Code) {

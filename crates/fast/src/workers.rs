@@ -31,6 +31,7 @@ use crate::level;
 use crate::machine::{Ended, Flow, Machine};
 use crate::print::PRINTS;
 use crate::progress::{LeadObserver, WorkerObserver};
+use crate::spares::Spares;
 use crate::speed::{Choice, Speeds};
 use crate::{Declined, ForkedSink, LaunchObserver, Tier};
 use ir::Sreg;
@@ -195,6 +196,8 @@ pub(crate) struct LaunchPlan<'w> {
     /// Runs turns in the interpreter's place.
     pub(crate) tier: Option<&'w dyn Tier>,
     pub(crate) threading: &'w Threading,
+    /// Storage of earlier launches.
+    pub(crate) spares: &'w Spares,
     /// Whether the exact engine may resume after committed CTAs, rather than at the launch's start.
     pub(crate) may_commit: bool,
     /// Whether nothing can decline the launch, so that no effects are taken back.
@@ -261,7 +264,7 @@ pub(crate) fn run(
     let worker = plan.tier.map(Tier::worker);
     let commits = plan.may_commit && !always_ends && !screened && !observer.takes_all_back();
     let may_commit = commits && (!plan.detailed || observer.can_commit());
-    let mut machine = Machine::new(context, memory, plan.detailed, &mut *observer, worker, None);
+    let mut machine = Machine::new(context, memory, plan, &mut *observer, worker, None);
     machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);
     machine.commits.last = resumes.unwrap_or(u64::MAX);
     let begun = if screened { machine.begin_screened() } else { Ok(()) };
@@ -540,9 +543,9 @@ fn attempt(
     let mut lead_observer =
         LeadObserver { workers: &workers, done, observer: &mut *observer, fork: first_fork };
     let worker = plan.tier.map(Tier::worker);
-    let (detailed, mut used) = (plan.detailed, Threads::Many(threads));
+    let mut used = Threads::Many(threads);
     let mut machine =
-        Machine::new(context, first, detailed, &mut lead_observer, worker, Some(&workers));
+        Machine::new(context, first, plan, &mut lead_observer, worker, Some(&workers));
     let mut ends = match level::advance(plan.level, &mut machine, SAMPLE_ISSUES) {
         Ok(Flow::Stopped) => vec![Ok((machine.ended(Flow::Stopped), None))],
         Err(declined) => {
@@ -641,8 +644,7 @@ fn run_worker(
 ) -> Result<WorkerEnd, Declined> {
     let mut observer = WorkerObserver { workers, reported: (0, 0), fork };
     let worker = plan.tier.map(Tier::worker);
-    let mut machine =
-        Machine::new(context, part, plan.detailed, &mut observer, worker, Some(workers));
+    let mut machine = Machine::new(context, part, plan, &mut observer, worker, Some(workers));
     let end = level::advance(plan.level, &mut machine, u64::MAX);
     if end.is_err() {
         workers.stop();

@@ -77,11 +77,15 @@ impl WarpContext {
         entries: [StackEntry { block: 0, rejoin: NO_BLOCK, lanes: 0, depth: 0 }; STACK_CAPACITY],
     };
 
-    /// Places the warp at the kernel's entry.
-    pub(crate) fn begin(&mut self, rows: WarpRegisters, launched: u32, start: u64, entry: u32) {
-        self.start = start;
+    /// Sets the rows, masks and scalars of the warp.
+    pub(crate) fn set_rows(&mut self, rows: WarpRegisters) {
         (self.narrow, self.wide) = (rows.narrow, rows.wide);
         (self.preds, self.scalars) = (rows.preds, rows.scalars);
+    }
+
+    /// Places the warp at the kernel's entry.
+    pub(crate) fn begin(&mut self, launched: u32, start: u64, entry: u32) {
+        self.start = start;
         self.top = self.entries.as_mut_ptr();
         self.entries[0] = StackEntry { block: entry, rejoin: NO_BLOCK, lanes: launched, depth: 1 };
         (self.waits, self.resume) = (0, NO_BLOCK);
@@ -91,10 +95,12 @@ impl WarpContext {
     /// Sets the lanes that were never launched and the lanes that have exited.
     pub(crate) fn set_live(&mut self, never_launched: u32, exited: u32) {
         self.live = !(never_launched | exited);
+        (self.never_launched, self.exited, self.not_live) = (0, 0, 0);
         // `count_ones` is a loop on hosts without the instruction, and the masks are mostly empty.
-        let count = |lanes: u32| if lanes == 0 { 0 } else { lanes.count_ones() };
-        (self.never_launched, self.exited) = (count(never_launched), count(exited));
-        self.not_live = self.never_launched + self.exited;
+        if never_launched | exited != 0 {
+            (self.never_launched, self.exited) = (never_launched.count_ones(), exited.count_ones());
+            self.not_live = self.never_launched + self.exited;
+        }
     }
 
     /// Sets the lanes of the running entry.

@@ -9,7 +9,7 @@ use crate::frame::{BLOCK_COUNTERS, Frame, MAX_FRAMES, RegionCache, TURN_ENDS};
 use crate::layout::Layouts;
 use crate::warp_context::WarpContext;
 use fast::code::End;
-use fast::{BARRIERS, Declined, Until, Visit};
+use fast::{BARRIERS, Declined, Tally, Until, Visit};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vm::BACK_EDGES;
@@ -20,7 +20,7 @@ pub(super) struct Host<'h, 't, 'm> {
     pub(super) code: &'h Code,
     pub(super) contexts: &'h mut CtaContexts,
     /// Those of the other resident CTAs, by slot.
-    pub(super) others: &'h mut [Option<CtaContexts>],
+    pub(super) others: &'h mut [Option<Box<CtaContexts>>],
     pub(super) regions: *mut [RegionCache],
     pub(super) layouts: *mut Layouts,
     pub(super) worker_counters: Option<*mut WorkerCounters>,
@@ -125,14 +125,16 @@ pub(super) extern "C" fn turn(frame: *mut Frame, which: u32, _: u32) -> u32 {
 
 /// Hands the frame's counts to the interpreter.
 pub(super) fn flush(host: &mut Host<'_, '_, '_>, frame: &mut Frame) -> Result<(), Declined> {
-    let mut tally = std::mem::take(&mut frame.tally);
-    let since = tally.issues - std::mem::take(&mut frame.started);
+    // The tally is not moved out: a copy would wait for the stores of its counts.
+    let since = frame.tally.issues - std::mem::take(&mut frame.started);
     if let Some(context) = host.contexts.warps.get(running(frame)) {
-        tally.never_launched += since * u64::from(context.never_launched);
-        tally.exited += since * u64::from(context.exited);
+        frame.tally.never_launched += since * u64::from(context.never_launched);
+        frame.tally.exited += since * u64::from(context.exited);
     }
     host.visit.set_back_edges_left(frame.back_edges_left.max(0) as u32);
-    host.visit.count(&tally)
+    let counted = host.visit.count(&frame.tally);
+    frame.tally = Tally::default();
+    counted
 }
 
 /// Runs a call back; `None` if the code has to return.

@@ -28,12 +28,13 @@ use crate::layout::Layouts;
 use crate::machine_code::{Entries, Facts, MachineCode};
 use crate::pool::PoolRow;
 use crate::{Coverage, MAX_STEPS, Refused, translated};
-use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Worker};
+use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Visit, Worker};
 use memmap2::{Mmap, MmapMut};
 use runner::CompiledWorker;
 use std::borrow::BorrowMut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use vm::State;
+use warp_contexts::CtaContexts;
 
 /// A kernel and its code.
 #[derive(Debug)]
@@ -61,7 +62,12 @@ struct Code {
     coverage: Coverage,
     /// Layouts that workers of earlier launches have found.
     spare_layouts: Mutex<Vec<Layouts>>,
+    /// Contexts that the worker of an earlier launch has left.
+    spare_contexts: Mutex<Option<Box<CtaContexts>>>,
 }
+
+/// Most bytes of contexts that are kept for later launches.
+const MAX_SPARE_CONTEXTS: usize = 256 << 10;
 
 impl Code {
     /// Returns layouts for a worker: those of one that has ended, if there are.
@@ -72,6 +78,21 @@ impl Code {
         };
         layouts.begin_launch();
         layouts
+    }
+
+    /// Returns contexts for the visited CTA: those of an earlier launch, if there are.
+    fn contexts(&self, visit: &Visit<'_, '_>) -> Box<CtaContexts> {
+        let spare = self.spare_contexts.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let fitting = spare.and_then(|mut spare| spare.fit(self, visit).then_some(spare));
+        fitting.unwrap_or_else(|| Box::new(CtaContexts::new(self, visit)))
+    }
+
+    /// Keeps contexts of a worker that ends, if they are small.
+    fn keep_contexts(&self, contexts: Box<CtaContexts>) {
+        if contexts.bytes() <= MAX_SPARE_CONTEXTS {
+            let mut spare = self.spare_contexts.lock().unwrap_or_else(PoisonError::into_inner);
+            *spare = Some(contexts);
+        }
     }
 
     /// Keeps the layouts of a worker that ends.
@@ -347,6 +368,7 @@ fn place(made: MachineCode) -> Result<Code, Refused> {
         region_entries,
         coverage: Coverage { native, steps, bytes: bytes.len() },
         spare_layouts: Mutex::default(),
+        spare_contexts: Mutex::default(),
         facts,
         text,
     })

@@ -25,8 +25,8 @@ pub(super) struct CompiledWorker<'c> {
     frame: Box<Frame>,
     more_block_counters: Box<[u64]>,
     /// Contexts of the resident CTAs, by slot.
-    resident: Vec<Option<CtaContexts>>,
-    spare: Vec<CtaContexts>,
+    resident: Vec<Option<Box<CtaContexts>>>,
+    spare: Vec<Box<CtaContexts>>,
     worker_counters: Option<Box<WorkerCounters>>,
     /// In screened launches.
     log: Option<Box<Log>>,
@@ -77,17 +77,24 @@ impl<'c> CompiledWorker<'c> {
         }
     }
 
-    /// Returns the contexts of the visited CTA.
-    fn take_contexts(&mut self, visit: &mut Visit<'_, '_>) -> CtaContexts {
-        let (slot, cta, code) = (visit.slot(), visit.cta(), self.code);
+    /// Returns where the contexts of the visited CTA are between its visits.
+    fn slot_of(&mut self, visit: &Visit<'_, '_>) -> &mut Option<Box<CtaContexts>> {
+        let slot = visit.slot();
         if self.resident.len() <= slot {
             self.resident.resize_with(slot + 1, || None);
         }
-        if let Some(contexts) = self.resident[slot].take_if(|contexts| contexts.cta == cta) {
+        &mut self.resident[slot]
+    }
+
+    /// Returns the contexts of the visited CTA.
+    fn take_contexts(&mut self, visit: &mut Visit<'_, '_>) -> Box<CtaContexts> {
+        let (cta, code) = (visit.cta(), self.code);
+        let resident = self.slot_of(visit);
+        if let Some(contexts) = resident.take_if(|contexts| contexts.cta == cta) {
             return contexts;
         }
-        let spare = self.resident[slot].take().or_else(|| self.spare.pop());
-        let mut contexts = spare.unwrap_or_else(|| CtaContexts::new(code, visit));
+        let spare = resident.take().or_else(|| self.spare.pop());
+        let mut contexts = spare.unwrap_or_else(|| code.contexts(visit));
         contexts.begin(code, visit);
         contexts
     }
@@ -100,6 +107,44 @@ impl<'c> CompiledWorker<'c> {
                 worker_counters.region_replaced(entry, &last);
             }
         }
+    }
+
+    /// Invalidates the regions that were valid for the CTA of the last visit alone, or until a
+    /// commit that has been made since.
+    fn drop_expired_windows(&mut self, visit: &Visit<'_, '_>) {
+        if visit.cta() != self.cta {
+            self.cta = visit.cta();
+            self.drop_cta_windows();
+        }
+        if visit.commits() != self.commits {
+            self.commits = visit.commits();
+            for (entry, expires) in self.until_commit.iter_mut().enumerate() {
+                if std::mem::take(expires) {
+                    let last = std::mem::replace(&mut self.regions[entry], RegionCache::NONE);
+                    if let Some(worker_counters) = &mut self.worker_counters {
+                        worker_counters.region_replaced(entry, &last);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs a turn of each warp of the visited CTA.
+    fn visit_cta(
+        &mut self,
+        visit: &mut Visit<'_, '_>,
+        contexts: &mut CtaContexts,
+    ) -> Result<(), Declined> {
+        let end = self.run(visit, contexts);
+        visit.set_live(contexts.barriers.live);
+        let splits = std::mem::take(&mut self.frame.splits);
+        if splits != StackCharges::default() {
+            visit.charge(&splits);
+        }
+        if let Some(worker_counters) = &mut self.worker_counters {
+            worker_counters.take(&self.frame.counters);
+        }
+        end
     }
 
     /// Prepares the frame for a visit.
@@ -209,10 +254,17 @@ fn may_keep_counts(host: &Host<'_, '_, '_>, frame: &Frame) -> bool {
 }
 
 impl Drop for CompiledWorker<'_> {
-    /// Keeps the layouts for other launches. Those of launches in detail point to their counters.
+    /// Keeps layouts and contexts for other launches. Layouts of launches in detail point to their
+    /// counters.
     fn drop(&mut self) {
-        if self.worker_counters.is_none() && !std::thread::panicking() {
+        if std::thread::panicking() {
+            return;
+        }
+        if self.worker_counters.is_none() {
             self.code.keep_layouts(std::mem::take(&mut self.layouts));
+        }
+        if let Some(contexts) = self.spare.pop() {
+            self.code.keep_contexts(contexts);
         }
     }
 }
@@ -223,37 +275,22 @@ impl Worker for CompiledWorker<'_> {
         assert!(ptr::eq(visit.code(), self.compiled.kernel.code()), "another kernel");
         // Code has counters if and only if it was compiled for launches in detail.
         assert!(visit.is_detailed() == self.worker_counters.is_some(), "another kind of launch");
-        if visit.cta() != self.cta {
-            self.cta = visit.cta();
-            self.drop_cta_windows();
-        }
-        if visit.commits() != self.commits {
-            self.commits = visit.commits();
-            for (entry, expires) in self.until_commit.iter_mut().enumerate() {
-                if std::mem::take(expires) {
-                    let last = std::mem::replace(&mut self.regions[entry], RegionCache::NONE);
-                    if let Some(worker_counters) = &mut self.worker_counters {
-                        worker_counters.region_replaced(entry, &last);
-                    }
-                }
-            }
-        }
+        self.drop_expired_windows(visit);
         let mut contexts = self.take_contexts(visit);
-        let end = self.run(visit, &mut contexts);
-        visit.set_live(contexts.barriers.live);
-        let splits = std::mem::take(&mut self.frame.splits);
-        if splits != StackCharges::default() {
-            visit.charge(&splits);
+        loop {
+            let end = self.visit_cta(visit, &mut contexts);
+            if end.is_err() || contexts.barriers.live != 0 {
+                // The slot is another one than that in which the visit began, if CTAs followed.
+                self.slot_of(visit).replace(contexts);
+                return end;
+            }
+            if !visit.next_cta()? {
+                self.spare.push(contexts);
+                return Ok(());
+            }
+            self.drop_expired_windows(visit);
+            contexts.begin(self.code, visit);
         }
-        if let Some(worker_counters) = &mut self.worker_counters {
-            worker_counters.take(&self.frame.counters);
-        }
-        if contexts.barriers.live == 0 {
-            self.spare.push(contexts);
-        } else {
-            self.resident[visit.slot()] = Some(contexts);
-        }
-        end
     }
 
     fn write_back(&mut self, visit: &mut Visit<'_, '_>) {

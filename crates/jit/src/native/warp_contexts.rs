@@ -16,53 +16,82 @@ use vm::WARP_SIZE;
 pub(super) struct CtaContexts {
     /// The CTA's number in the grid.
     pub(super) cta: u64,
+    /// The storage that the warps' rows belong to.
+    storage: u64,
     pub(super) warps: Box<[WarpContext]>,
     pub(super) barriers: BarrierState,
     /// Values of special registers: a list per warp of those that differ by warp, and one of those
     /// of the CTA.
-    #[allow(dead_code, reason = "contexts point into it")]
     sregs: Box<[u64]>,
     /// Rows of special registers that differ by lane, by warp.
-    #[allow(dead_code, reason = "contexts point into it")]
     sreg_rows: Box<[[u32; 32]]>,
     pub(super) cta_sregs: Box<[u64]>,
     /// Memory that code keeps for the warps.
-    #[allow(dead_code, reason = "contexts point into it")]
     seats: Box<[PoolRow]>,
 }
+
+// SAFETY: pointers to what the contexts own move with it, and `begin` sets those to the storage of
+// a CTA anew before code follows them.
+unsafe impl Send for CtaContexts {}
 
 impl CtaContexts {
     /// Makes contexts for CTAs with as many warps as the visited one.
     pub(super) fn new(code: &Code, visit: &Visit<'_, '_>) -> Self {
         let (count, each) = (visit.warps(), code.facts.sregs.len());
-        let mut sregs = vec![0; count * each].into_boxed_slice();
-        for (warp, list) in sregs.chunks_exact_mut(each.max(1)).enumerate() {
-            for (value, &step) in list.iter_mut().zip(&code.facts.sregs) {
-                *value = visit.sreg(step as usize, warp).unwrap_or(0);
-            }
-        }
-        let row = |warp, step: &u32| visit.sreg_row(*step as usize, warp).unwrap_or([0; 32]);
-        let sreg_rows: Box<[[u32; 32]]> = (0..count)
-            .flat_map(|warp| code.facts.sreg_rows.iter().map(move |s| row(warp, s)))
-            .collect();
+        let sregs = vec![0; count * each].into_boxed_slice();
+        let rows = code.facts.sreg_rows.len();
+        let sreg_rows = vec![[0; 32]; count * rows].into_boxed_slice();
         let mut warps = vec![WarpContext::EMPTY; count].into_boxed_slice();
         let seat = code.facts.seat_bytes.div_ceil(size_of::<PoolRow>());
         let mut seats = vec![PoolRow([0; 8]); count * seat].into_boxed_slice();
         for (warp, context) in warps.iter_mut().enumerate() {
             context.sregs = sregs.as_ptr().wrapping_add(warp * each);
-            context.sreg_rows = sreg_rows.as_ptr().wrapping_add(warp * code.facts.sreg_rows.len());
+            context.sreg_rows = sreg_rows.as_ptr().wrapping_add(warp * rows);
             context.seat = seats.as_mut_ptr().wrapping_add(warp * seat).cast();
             context.local = (warp * WARP_SIZE as usize * visit.code().local_bytes) as u64;
         }
         let cta_sregs = vec![0; each].into_boxed_slice();
-        Self {
+        let mut contexts = Self {
             cta: u64::MAX,
+            storage: 0,
             warps,
             barriers: BarrierState::default(),
             sregs,
             sreg_rows,
             cta_sregs,
             seats,
+        };
+        contexts.set_sregs(code, visit);
+        contexts
+    }
+
+    /// Makes contexts of an earlier launch fit the launch of the visited CTA; returns whether that
+    /// is possible.
+    pub(super) fn fit(&mut self, code: &Code, visit: &Visit<'_, '_>) -> bool {
+        (self.cta, self.storage) = (u64::MAX, 0);
+        self.set_sregs(code, visit);
+        self.warps.len() == visit.warps()
+    }
+
+    /// Returns the bytes of host memory that the contexts take, about.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.warps) + size_of_val(&*self.sreg_rows) + size_of_val(&*self.seats)
+    }
+
+    /// Sets the values of special registers that are the same in all CTAs.
+    fn set_sregs(&mut self, code: &Code, visit: &Visit<'_, '_>) {
+        let facts = &code.facts;
+        for (warp, list) in self.sregs.chunks_exact_mut(facts.sregs.len().max(1)).enumerate() {
+            for (value, &step) in list.iter_mut().zip(&facts.sregs) {
+                *value = visit.sreg(step as usize, warp).unwrap_or(0);
+            }
+        }
+        for (warp, rows) in
+            self.sreg_rows.chunks_exact_mut(facts.sreg_rows.len().max(1)).enumerate()
+        {
+            for (row, &step) in rows.iter_mut().zip(&facts.sreg_rows) {
+                *row = visit.sreg_row(step as usize, warp).unwrap_or([0; 32]);
+            }
         }
     }
 
@@ -70,8 +99,15 @@ impl CtaContexts {
     pub(super) fn begin(&mut self, code: &Code, visit: &mut Visit<'_, '_>) {
         self.cta = visit.cta();
         let entry = visit.code().entry;
+        // The CTAs of a slot mostly follow each other in the same storage.
+        let storage = visit.storage();
+        if std::mem::replace(&mut self.storage, storage) != storage {
+            for (warp, context) in self.warps.iter_mut().enumerate() {
+                context.set_rows(visit.registers(warp));
+            }
+        }
         for (warp, context) in self.warps.iter_mut().enumerate() {
-            context.begin(visit.registers(warp), visit.launched(warp), code.starts.fresh, entry);
+            context.begin(visit.launched(warp), code.starts.fresh, entry);
         }
         for (value, &step) in self.cta_sregs.iter_mut().zip(&code.facts.sregs) {
             let kind = &visit.code().steps[step as usize].kind;

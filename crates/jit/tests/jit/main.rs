@@ -17,6 +17,7 @@ mod control;
 mod copies;
 mod counted_barriers;
 mod coverage;
+mod ctas;
 mod differential;
 mod ends;
 mod every_form;

@@ -1,0 +1,98 @@
+//! Resident CTAs, and the storage of their threads.
+
+use crate::asynchronous::AsyncState;
+use crate::code::Code;
+use crate::context::Context;
+use crate::sync::{BARRIERS, Barrier};
+use crate::warp::Warp;
+use converge::mechanism::Order;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use vm::WARP_SIZE;
+
+/// A slot for a resident CTA.
+#[derive(Default)]
+pub(crate) struct Cta {
+    pub(crate) index: u64,
+    pub(crate) id: [u32; 3],
+    pub(crate) alive: bool,
+    /// Storage of its threads, empty before the CTA's first turn and after its last. It moves from
+    /// slot to slot, so it is boxed.
+    pub(crate) storage: Box<Storage>,
+    /// Threads that have not ended.
+    pub(crate) live: u32,
+    pub(crate) issues: u64,
+    /// Whether no warp could go on in its last turn.
+    pub(crate) is_blocked: bool,
+}
+
+/// The number of the next storage that is allocated. Numbers only tell storage apart.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// The storage of a CTA's threads.
+#[derive(Default)]
+pub(crate) struct Storage {
+    /// A number that no other storage of the process has; 0 if this one is empty. What is
+    /// allocated here does not move as long as the number stays.
+    pub(crate) number: u64,
+    /// Threads of the CTA, and the order of the sides of its branches.
+    threads: u32,
+    order: Option<Order>,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) shared: Vec<u8>,
+    pub(crate) local: Vec<u8>,
+    pub(crate) barriers: Vec<Barrier>,
+    pub(crate) asynchronous: AsyncState,
+}
+
+impl Storage {
+    /// Allocates what the threads of a CTA need, into empty storage.
+    pub(crate) fn allocate(&mut self, context: &Context<'_>) {
+        let (threads, code) = (context.threads, context.code);
+        self.number = NEXT_NUMBER.fetch_add(1, Relaxed);
+        (self.threads, self.order) = (threads, context.order);
+        let warps = (0..threads).step_by(WARP_SIZE as usize);
+        self.warps = warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
+        self.shared = vec![0; context.shared.bytes() as usize];
+        self.local = vec![0; code.local_bytes * threads as usize];
+        self.barriers = vec![Barrier::default(); BARRIERS];
+    }
+
+    /// Returns the bytes of host memory that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let warps: usize = self.warps.iter().map(Warp::bytes).sum();
+        warps + self.shared.len() + self.local.len() + size_of::<Self>()
+    }
+
+    /// Makes the storage that a launch of the same kernel has left fit another launch; returns
+    /// whether that is possible. It has to be reset all the same.
+    pub(crate) fn fit(&mut self, context: &Context<'_>) -> bool {
+        self.shared.resize(context.shared.bytes() as usize, 0);
+        self.threads == context.threads && self.order == context.order
+    }
+
+    /// Prepares the storage of a CTA that has ended for another one. With `positions`, the
+    /// positions of warps are reset, too, because no worker keeps them.
+    pub(crate) fn reset(&mut self, code: &Code, positions: bool) {
+        for warp in &mut self.warps {
+            warp.reset(code);
+            if positions {
+                warp.reset_position(code);
+            }
+        }
+        for bytes in [&mut self.shared, &mut self.local] {
+            // Even an empty fill is a call.
+            if !bytes.is_empty() {
+                bytes.fill(0);
+            }
+        }
+        self.barriers.iter_mut().for_each(Barrier::clear);
+        self.asynchronous.clear();
+    }
+
+    /// Returns whether there is storage for no thread.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.warps.is_empty()
+    }
+}

@@ -1,0 +1,151 @@
+//! CTAs that follow each other: in slots of CTAs that have ended, among CTAs that wait, and in
+//! storage that earlier launches have left.
+
+use crate::harness::common::launches::launch as launch_of;
+use crate::harness::common::observed::{Exact, HashingObserver};
+use crate::harness::{Count, compare_tiers, differs, supported};
+use ir::FuncId;
+use jit::Compiled;
+use simt::machine::Machine;
+use vm::{Engine, Launch, Program, Resident};
+
+const CTAS: u32 = 30;
+
+fn linked(text: &str) -> (Program, Launch<1>) {
+    let module = ir::text::parse(isa::FileId::default(), text)
+        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    launch_of(&module, FuncId(0), 0)
+}
+
+/// Returns a launch in which every third CTA waits until the next one has ended, and where each
+/// thread stores the CTA's clock and counts it in shared memory.
+fn waiting(block: u32, resident: u32) -> (Program, Launch<1>) {
+    let (program, mut launch) = linked(
+        "shared @count size 4 align 4
+
+kernel @k(flags: u64 global, out: u64 global) {
+  reg %t, %c, %n, %r, %s: b32
+  reg %flags, %out, %at, %clock: b64
+  reg %p: pred
+entry:
+  %flags = ld.param.u64 [@flags]
+  %out = ld.param.u64 [@out]
+  %t = sreg.u32 tid.x
+  %c = sreg.u32 ctaid.x
+  %n = sreg.u32 ntid.x
+  %at = mulwide.u32 %c, 4
+  %flags = add.u64 %flags, %at
+  %r = rem.u32 %c, 3
+  %p = setp.ne.u32 %r, 1
+  @%p br work
+wait:
+  %r = ld.volatile.global.u32 [%flags+4]
+  %p = setp.eq.u32 %r, 0
+  @%p br wait
+work:
+  %s = atom.add.shared.u32 [@count], %t
+  bar.sync 0
+  %s = ld.shared.u32 [@count]
+  %clock = sreg.u64 clock64
+  %r = cvt.u32.u64 %clock
+  %r = mad.u32 %s, 1000, %r
+  %c = mad.u32 %c, %n, %t
+  %at = mulwide.u32 %c, 4
+  %out = add.u64 %out, %at
+  st.global.u32 [%out], %r
+  %r = mov.b32 1
+  st.volatile.global.u32 [%flags], %r
+  ret
+}
+",
+    );
+    (launch.grid, launch.block) = ([CTAS, 1, 1], [block, 1, 1]);
+    launch.resident = Resident::Fixed(resident);
+    launch.params.clear();
+    for words in [CTAS + 1, CTAS * block] {
+        let buffer = launch.memory.allocate("words", 4 * u64::from(words)).expect("room");
+        launch.params.extend(buffer.0.to_le_bytes());
+    }
+    (program, launch)
+}
+
+#[test]
+fn ctas_follow_those_that_end_among_others_that_wait() {
+    for block in [7, 32, 70, 256] {
+        for resident in [2, 3, 5, 64] {
+            let (program, launch) = waiting(block, resident);
+            let mut count = Count::default();
+            compare_tiers(&program, &launch, &mut count)
+                .unwrap_or_else(|what| panic!("{block} {resident}: {what}"));
+            assert!(count.compared > 0, "{block} {resident}: {count:?}");
+        }
+    }
+}
+
+/// Returns a launch whose threads read registers and shared memory that they have not written, and
+/// write them afterwards.
+fn unwritten(dynamic_shared: u64) -> (Program, Launch<1>) {
+    let (program, mut launch) = linked(
+        "shared @own size 512 align 4
+
+kernel @k(out: u64 global) {
+  reg %t, %c, %i, %s, %v: b32
+  reg %out, %at, %long: b64
+  reg %p, %q: pred
+entry:
+  %out = ld.param.u64 [@out]
+  %t = sreg.u32 tid.x
+  %c = sreg.u32 ctaid.x
+  %c = mad.u32 %c, 70, %t
+  %at = mulwide.u32 %c, 4
+  %out = add.u64 %out, %at
+  %s = mov.u32 @own
+  %s = mad.u32 %t, 4, %s
+  %i = mov.b32 0
+again:
+  %v = add.u32 %v, %t
+  @%q %v = add.u32 %v, 100
+  %long = add.u64 %long, 3
+  %c = ld.shared.u32 [%s]
+  %v = add.u32 %v, %c
+  %c = cvt.u32.u64 %long
+  %v = add.u32 %v, %c
+  st.shared.u32 [%s], %v
+  %q = setp.gt.u32 %v, 40
+  %i = add.u32 %i, 1
+  %p = setp.lt.u32 %i, 3
+  @%p br again
+done:
+  st.global.u32 [%out], %v
+  ret
+}
+",
+    );
+    (launch.grid, launch.block) = ([CTAS, 1, 1], [70, 1, 1]);
+    launch.dynamic_shared = dynamic_shared;
+    let buffer = launch.memory.allocate("out", u64::from(4 * 70 * CTAS)).expect("room");
+    launch.params = buffer.0.to_le_bytes().to_vec();
+    (program, launch)
+}
+
+#[test]
+fn launches_find_nothing_of_earlier_ones() {
+    for level in supported() {
+        let (program, launch) = unwritten(0);
+        let state = Engine::<1>.launch(&program, launch).expect("it is right");
+        let kernel = fast::prepare(&program, &state, true).expect("it is taken");
+        let Ok(compiled) = Compiled::at(kernel, level, false) else { continue };
+        // Storage of a launch with more shared memory, and with less.
+        for dynamic_shared in [0, 4096, 0, 64, 64] {
+            let (program, launch) = unwritten(dynamic_shared);
+            let exact = Exact::new(&program, &launch);
+            let state = Engine::<1>.launch(&program, launch).expect("it is right");
+            let mut observer = HashingObserver::default();
+            let finished = compiled
+                .run(state, &mut observer)
+                .unwrap_or_else(|why| panic!("{level} {dynamic_shared}: {why}"));
+            differs(&finished, &observer, &exact)
+                .unwrap_or_else(|what| panic!("{level} {dynamic_shared}: {what}"));
+        }
+    }
+}
