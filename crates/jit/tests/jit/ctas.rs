@@ -17,8 +17,9 @@ fn linked(text: &str) -> (Program, Launch<1>) {
     launch_of(&module, FuncId(0), 0)
 }
 
-/// Returns a launch in which every third CTA waits until the next one has ended, and where each
-/// thread stores the CTA's clock and counts it in shared memory.
+/// Returns a launch in which every third CTA waits until the next one has ended. Each thread stores
+/// the CTA's clock and what it has counted in shared memory, of which the interpreter computes a
+/// part (`fns`).
 fn waiting(block: u32, resident: u32) -> (Program, Launch<1>) {
     let (program, mut launch) = linked(
         "shared @count size 4 align 4
@@ -46,6 +47,9 @@ work:
   %s = atom.add.shared.u32 [@count], %t
   bar.sync 0
   %s = ld.shared.u32 [@count]
+  %n = fns.b32 %s, 0, 2
+  %s = add.u32 %s, %n
+  %n = sreg.u32 ntid.x
   %clock = sreg.u64 clock64
   %r = cvt.u32.u64 %clock
   %r = mad.u32 %s, 1000, %r
