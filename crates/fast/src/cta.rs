@@ -18,7 +18,7 @@ pub(crate) struct Cta {
     pub(crate) alive: bool,
     /// Storage of its threads, empty before the CTA's first turn and after its last. It moves from
     /// slot to slot, so it is boxed.
-    pub(crate) storage: Box<Storage>,
+    pub(crate) storage: Box<CtaStorage>,
     /// Threads that have not ended.
     pub(crate) live: u32,
     pub(crate) issues: u64,
@@ -31,7 +31,7 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// The storage of a CTA's threads.
 #[derive(Default)]
-pub(crate) struct Storage {
+pub(crate) struct CtaStorage {
     /// A number that no other storage of the process has; 0 if this one is empty. What is
     /// allocated here does not move as long as the number stays.
     pub(crate) number: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Storage {
     pub(crate) asynchronous: AsyncState,
 }
 
-impl Storage {
+impl CtaStorage {
     /// Allocates what the threads of a CTA need, into empty storage.
     pub(crate) fn allocate(&mut self, context: &Context<'_>) {
         let (threads, code) = (context.threads, context.code);

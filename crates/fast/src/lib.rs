@@ -49,11 +49,11 @@ mod progress;
 mod row;
 mod screen;
 mod slice;
-mod spares;
 mod speed;
 mod stack;
 mod step;
 mod storage;
+mod storage_pool;
 mod sync;
 mod tensor_copies;
 mod textures;
@@ -211,7 +211,7 @@ impl<F: FnMut(u64, u64) -> bool> LaunchObserver for F {
 pub struct Kernel {
     code: code::Code,
     threading: Box<workers::Threading>,
-    spares: Box<spares::Spares>,
+    pool: Box<storage_pool::StoragePool>,
 }
 
 /// Decodes the kernel of a launch that has not begun. With `assume`, decoding takes for granted
@@ -261,7 +261,7 @@ pub fn prepare_screened(
 fn decoded(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
     let code = decode::decode(program, &state.setup(), assume)?;
     let threading = Box::new(workers::Threading::new(1));
-    Ok(Kernel { code, threading, spares: Box::default() })
+    Ok(Kernel { code, threading, pool: Box::default() })
 }
 
 /// Returns the order in which a launch runs the sides of branches.
@@ -333,7 +333,7 @@ pub fn run_within(
         detailed,
         tier: None,
         threading: &kernel.threading,
-        spares: &kernel.spares,
+        pool: &kernel.pool,
         may_commit: false,
         always_ends: false,
         issues,
@@ -361,7 +361,7 @@ pub fn run_on(
         detailed,
         tier,
         threading: &kernel.threading,
-        spares: &kernel.spares,
+        pool: &kernel.pool,
         may_commit: false,
         always_ends: false,
         issues: u64::MAX,

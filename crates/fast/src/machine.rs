@@ -7,14 +7,14 @@
 use crate::code::{Block, Code, End};
 use crate::commit::Commits;
 use crate::context::{Context, unrank};
-use crate::cta::{Cta, Storage};
+use crate::cta::{Cta, CtaStorage};
 use crate::detail::Detail;
 use crate::group_products::GroupProducts;
 use crate::level;
 use crate::slice::Slice;
-use crate::spares::Spares;
 use crate::stack::{Entry, Target};
 use crate::step::StepOutcome;
+use crate::storage_pool::StoragePool;
 use crate::textures::Objects;
 use crate::tier::Worker;
 use crate::warp::Warp;
@@ -63,11 +63,13 @@ pub(crate) struct Machine<'m> {
     pub(crate) ctas: Vec<Cta>,
     /// Storage of ended CTAs. CTAs that end in their first turn all reuse the same, which stays in
     /// the host's caches.
-    spare: Vec<Box<Storage>>,
+    #[allow(clippy::vec_box, reason = "storage moves from slot to slot without a copy")]
+    spare: Vec<Box<CtaStorage>>,
     /// Storage that earlier launches of the kernel have left.
-    spares: &'m Spares,
+    pool: &'m StoragePool,
     /// Empty storage for slots whose CTA has ended.
-    empty: Vec<Box<Storage>>,
+    #[allow(clippy::vec_box, reason = "storage moves from slot to slot without a copy")]
+    empty: Vec<Box<CtaStorage>>,
     pub(crate) stats: Counts,
     /// The resident CTA, and in it the warp, whose turn it is.
     pub(crate) slot: usize,
@@ -77,7 +79,7 @@ pub(crate) struct Machine<'m> {
     /// Whether a worker has ended its turn itself.
     pub(crate) turn_ended: bool,
     /// The number of vector issues at which the machine pauses.
-    pub(crate) pause_at: u64,
+    pub(crate) issue_limit: u64,
     /// CTAs that have not begun: those of the whole grid, or in a parallel launch, those that
     /// this machine has taken.
     rest: Range<u64>,
@@ -132,7 +134,7 @@ impl<'m> Machine<'m> {
             memory,
             ctas: Vec::new(),
             spare: Vec::new(),
-            spares: plan.spares,
+            pool: plan.pool,
             empty: Vec::new(),
             stats,
             commits: Commits::default(),
@@ -141,7 +143,7 @@ impl<'m> Machine<'m> {
             back_edges: 0,
             issued: false,
             turn_ended: false,
-            pause_at: u64::MAX,
+            issue_limit: u64::MAX,
             rest,
             workers,
             spans: Vec::new(),
@@ -220,7 +222,7 @@ impl<'m> Machine<'m> {
     /// warps are set, too, because no worker keeps them.
     pub(crate) fn allocate_storage(&mut self, slot: usize, positions: bool) {
         let storage = &mut self.ctas[slot].storage;
-        match self.spare.pop().or_else(|| self.spares.take(self.context)) {
+        match self.spare.pop().or_else(|| self.pool.take(self.context)) {
             Some(spare) => {
                 self.empty.push(std::mem::replace(storage, spare));
                 storage.reset(self.context.code, positions);
@@ -240,7 +242,7 @@ impl<'m> Machine<'m> {
     /// own.
     #[inline(always)]
     pub(crate) fn advance<const SHARED: bool>(&mut self, issues: u64) -> Result<Flow, Declined> {
-        self.pause_at = issues;
+        self.issue_limit = issues;
         if self.ctas.is_empty() {
             self.begin()?;
         } else if !self.ctas[self.slot].alive {
@@ -336,7 +338,7 @@ impl<'m> Machine<'m> {
             self.flush();
         }
         self.take_counts();
-        self.spares.keep(self.spare.drain(..));
+        self.pool.keep(self.spare.drain(..));
         let output = std::mem::take(&mut self.output);
         Ended { stats: self.stats, detail: self.detail, done: flow == Flow::Done, output }
     }

@@ -105,8 +105,8 @@ impl Visit<'_, '_> {
     pub fn next_cta(&mut self) -> Result<bool, Declined> {
         let turns = self.warps() as u32;
         let machine = &mut *self.machine;
-        // The CTAs of clusters share memory and barriers, a screen judges each CTA's accesses, and a
-        // commit asks the worker for its counts.
+        // The CTAs of clusters share memory and barriers, a screen judges each CTA's accesses, and
+        // a commit asks the worker for its counts.
         let is_asked = machine.detail.is_some() && machine.commits.allowed;
         let is_alone = machine.context.cluster_size == 1 && !machine.screened && !is_asked;
         if !is_alone || machine.ctas[machine.slot].live != 0 || !machine.may_follow(turns) {
@@ -118,7 +118,7 @@ impl Visit<'_, '_> {
         machine.group = turns as usize - 1;
         machine.end_turn()?;
         let next = &machine.ctas[machine.slot];
-        let paused = machine.stats.slots.vector_issues >= machine.pause_at;
+        let paused = machine.stats.slots.vector_issues >= machine.issue_limit;
         if paused || !next.alive || !next.storage.is_empty() {
             machine.turn_ended = true;
             return Ok(false);

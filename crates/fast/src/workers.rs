@@ -31,8 +31,8 @@ use crate::level;
 use crate::machine::{Ended, Flow, Machine};
 use crate::print::PRINTS;
 use crate::progress::{LeadObserver, WorkerObserver};
-use crate::spares::Spares;
 use crate::speed::{Choice, Speeds};
+use crate::storage_pool::StoragePool;
 use crate::{Declined, ForkedSink, LaunchObserver, Tier};
 use ir::Sreg;
 use ir::mods::Space;
@@ -197,7 +197,7 @@ pub(crate) struct LaunchPlan<'w> {
     pub(crate) tier: Option<&'w dyn Tier>,
     pub(crate) threading: &'w Threading,
     /// Storage of earlier launches.
-    pub(crate) spares: &'w Spares,
+    pub(crate) pool: &'w StoragePool,
     /// Whether the exact engine may resume after committed CTAs, rather than at the launch's start.
     pub(crate) may_commit: bool,
     /// Whether nothing can decline the launch, so that no effects are taken back.

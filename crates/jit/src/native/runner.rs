@@ -26,6 +26,7 @@ pub(super) struct CompiledWorker<'c> {
     more_block_counters: Box<[u64]>,
     /// Contexts of the resident CTAs, by slot.
     resident: Vec<Option<Box<CtaContexts>>>,
+    #[allow(clippy::vec_box, reason = "contexts move from slot to slot without a copy")]
     spare: Vec<Box<CtaContexts>>,
     worker_counters: Option<Box<WorkerCounters>>,
     /// In screened launches.

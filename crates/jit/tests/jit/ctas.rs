@@ -74,7 +74,7 @@ work:
 }
 
 #[test]
-fn ctas_follow_those_that_end_among_others_that_wait() {
+fn ended_ctas_are_followed_while_others_wait() {
     for block in [7, 32, 70, 256] {
         for resident in [2, 3, 5, 64] {
             let (program, launch) = waiting(block, resident);
@@ -133,7 +133,7 @@ done:
 }
 
 #[test]
-fn launches_find_nothing_of_earlier_ones() {
+fn launches_find_nothing_of_others() {
     for level in supported() {
         let (program, launch) = unwritten(0);
         let state = Engine::<1>.launch(&program, launch).expect("it is right");

@@ -2,7 +2,7 @@
 //! longer to get new pages from the host than to run.
 
 use crate::context::Context;
-use crate::cta::Storage;
+use crate::cta::CtaStorage;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
@@ -17,19 +17,20 @@ static BYTES_OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
 /// The storage that a kernel keeps between launches.
 #[derive(Default)]
-pub(crate) struct Spares {
+pub(crate) struct StoragePool {
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
-    storage: Vec<Box<Storage>>,
+    #[allow(clippy::vec_box, reason = "storage moves to slots without a copy")]
+    storage: Vec<Box<CtaStorage>>,
     bytes: usize,
 }
 
-impl Spares {
+impl StoragePool {
     /// Returns storage for a CTA of a launch that is as an earlier launch left it, if there is.
-    pub(crate) fn take(&self, context: &Context<'_>) -> Option<Box<Storage>> {
+    pub(crate) fn take(&self, context: &Context<'_>) -> Option<Box<CtaStorage>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut storage = kept.storage.pop()?;
         kept.remove(storage.bytes());
@@ -39,7 +40,7 @@ impl Spares {
     }
 
     /// Keeps the storage of a launch that has ended, as far as there is room.
-    pub(crate) fn keep(&self, ended: impl Iterator<Item = Box<Storage>>) {
+    pub(crate) fn keep(&self, ended: impl Iterator<Item = Box<CtaStorage>>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for storage in ended {
             let bytes = storage.bytes();
@@ -72,8 +73,8 @@ impl Drop for Kept {
     }
 }
 
-impl std::fmt::Debug for Spares {
+impl std::fmt::Debug for StoragePool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Spares").finish_non_exhaustive()
+        f.debug_struct("StoragePool").finish_non_exhaustive()
     }
 }
