@@ -6,7 +6,7 @@
 //! added, names are resolved by the rules and in the words of `nvlink` when a link is completed.
 //! Statuses, and what each error log begins with, are those of NVIDIA's libraries of CUDA 13.5.
 //!
-//! LTO-IR is NVIDIA's own. Its library of the same name compiles it to PTX ([`lto`]), if the
+//! LTO-IR is NVIDIA's own. Its library of the same name compiles it to PTX (`lto`), if the
 //! process can load it; otherwise the link fails with `NVJITLINK_ERROR_NVVM_COMPILE`.
 //!
 //! Handles are numbers, never addresses, so an invalid one is an error.
