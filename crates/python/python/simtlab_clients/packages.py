@@ -21,9 +21,9 @@ _IN_FRONT = ("libnvrtc.so.12", "libnvrtc.so.13", "libnvJitLink.so.12", "libnvJit
 
 
 def folders() -> List[str]:
-    """The folders of libraries in NVIDIA's packages, in the order of the path."""
+    """The folders of libraries in NVIDIA's packages, each once, in the order of the path."""
     places = (os.path.join(glob.escape(place or "."), "nvidia", "*", "lib") for place in sys.path)
-    return [os.path.abspath(folder) for place in places for folder in sorted(glob.glob(place))]
+    return list(dict.fromkeys(os.path.abspath(folder) for place in places for folder in sorted(glob.glob(place))))
 
 
 def preload() -> None:
@@ -34,7 +34,8 @@ def preload() -> None:
         return
     found = folders()
     before = os.environ.get(VARIABLE, "").split(os.pathsep)
-    os.environ[VARIABLE] = os.pathsep.join(folder for folder in [*found, *before] if folder)
+    # A process that this one starts finds its own packages in what it inherits.
+    os.environ[VARIABLE] = os.pathsep.join(folder for folder in dict.fromkeys([*found, *before]) if folder)
     for name in _IN_FRONT:
         if any(os.path.exists(os.path.join(folder, name)) for folder in found):
             for path in (os.path.join(ours, name), os.path.join(ours, IN_FRONT, name)):
