@@ -4,10 +4,11 @@
 use crate::harness::common::launches::launch as launch_of;
 use crate::harness::common::observed::{Exact, HashingObserver};
 use crate::harness::{Count, compare_tiers, differs, supported};
+use fast::{Finished, Level};
 use ir::FuncId;
 use jit::Compiled;
 use simt::machine::Machine;
-use vm::{Engine, Launch, Program, Resident};
+use vm::{Engine, Launch, Program, Resident, State};
 
 const CTAS: u32 = 30;
 
@@ -132,24 +133,32 @@ done:
     (program, launch)
 }
 
+/// Runs launches one after another on the same kernel: with more shared memory, and with less.
+fn check_launches(name: &str, run: &dyn Fn(State<1>, &mut HashingObserver) -> Finished) {
+    for dynamic_shared in [0, 4096, 0, 64, 64] {
+        let (program, launch) = unwritten(dynamic_shared);
+        let exact = Exact::new(&program, &launch);
+        let state = Engine::<1>.launch(&program, launch).expect("it is right");
+        let mut observer = HashingObserver::default();
+        let finished = run(state, &mut observer);
+        differs(&finished, &observer, &exact)
+            .unwrap_or_else(|what| panic!("{name} {dynamic_shared}: {what}"));
+    }
+}
+
 #[test]
 fn launches_find_nothing_of_others() {
+    let (program, launch) = unwritten(0);
+    let state = Engine::<1>.launch(&program, launch).expect("it is right");
+    let kernel = || fast::prepare(&program, &state, true).expect("it is taken");
+    let interpreted = kernel();
+    check_launches("interpreted", &|mut state, observer| {
+        fast::run(&interpreted, &mut state, Level::best(), false, observer).expect("it ends")
+    });
     for level in supported() {
-        let (program, launch) = unwritten(0);
-        let state = Engine::<1>.launch(&program, launch).expect("it is right");
-        let kernel = fast::prepare(&program, &state, true).expect("it is taken");
-        let Ok(compiled) = Compiled::at(kernel, level, false) else { continue };
-        // Storage of a launch with more shared memory, and with less.
-        for dynamic_shared in [0, 4096, 0, 64, 64] {
-            let (program, launch) = unwritten(dynamic_shared);
-            let exact = Exact::new(&program, &launch);
-            let state = Engine::<1>.launch(&program, launch).expect("it is right");
-            let mut observer = HashingObserver::default();
-            let finished = compiled
-                .run(state, &mut observer)
-                .unwrap_or_else(|why| panic!("{level} {dynamic_shared}: {why}"));
-            differs(&finished, &observer, &exact)
-                .unwrap_or_else(|what| panic!("{level} {dynamic_shared}: {what}"));
-        }
+        let Ok(compiled) = Compiled::at(kernel(), level, false) else { continue };
+        check_launches(level.name(), &|state, observer| {
+            compiled.run(state, observer).expect("it ends")
+        });
     }
 }
