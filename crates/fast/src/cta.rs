@@ -32,8 +32,8 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 /// The storage of a CTA's threads.
 #[derive(Default)]
 pub(crate) struct CtaStorage {
-    /// A number that no other storage of the process has; 0 if this one is empty. What is
-    /// allocated here does not move as long as the number stays.
+    /// A number that no other storage of the process has; 0 if this one is empty. The
+    /// registers of its warps do not move as long as the number stays.
     pub(crate) number: u64,
     /// Threads of the CTA, and the order of the sides of its branches.
     threads: u32,
@@ -61,14 +61,17 @@ impl CtaStorage {
     /// Returns the bytes of host memory that it takes, about.
     pub(crate) fn bytes(&self) -> usize {
         let warps: usize = self.warps.iter().map(Warp::bytes).sum();
-        warps + self.shared.len() + self.local.len() + size_of::<Self>()
+        warps + self.shared.capacity() + self.local.len() + size_of::<Self>()
     }
 
     /// Makes the storage that a launch of the same kernel has left fit another launch; returns
     /// whether that is possible. It has to be reset all the same.
     pub(crate) fn fit(&mut self, context: &Context<'_>) -> bool {
-        self.shared.resize(context.shared.bytes() as usize, 0);
-        self.threads == context.threads && self.order == context.order
+        let fits = self.threads == context.threads && self.order == context.order;
+        if fits {
+            self.shared.resize(context.shared.bytes() as usize, 0);
+        }
+        fits
     }
 
     /// Prepares the storage of a CTA that has ended for another one. With `positions`, the

@@ -68,9 +68,12 @@ impl CtaContexts {
     /// Makes contexts of an earlier launch fit the launch of the visited CTA; returns whether that
     /// is possible.
     pub(super) fn fit(&mut self, code: &Code, visit: &Visit<'_, '_>) -> bool {
-        (self.cta, self.storage) = (u64::MAX, 0);
-        self.set_sregs(code, visit);
-        self.warps.len() == visit.warps()
+        let fits = self.warps.len() == visit.warps();
+        if fits {
+            (self.cta, self.storage) = (u64::MAX, 0);
+            self.set_sregs(code, visit);
+        }
+        fits
     }
 
     /// Returns the bytes of host memory that the contexts take, about.
