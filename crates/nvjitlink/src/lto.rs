@@ -150,8 +150,8 @@ pub(crate) fn compile(
     inputs: &[LtoInput],
 ) -> Result<Compiled, (LinkResult, String)> {
     let functions = Functions::find().ok_or_else(|| {
-        let text = "LTO-IR is compiled by NVIDIA's libnvJitLink, which is not found: put its folder \
-             on LD_LIBRARY_PATH, or name the file with SIMTLAB_NVJITLINK \
+        let text = "LTO-IR is compiled by NVIDIA's libnvJitLink, which is not found: put its \
+             folder on LD_LIBRARY_PATH, or name the file with SIMTLAB_NVJITLINK \
              (pip install nvidia-nvjitlink has it)";
         (LinkResult::ERROR_NVVM_COMPILE, format!("ERROR NVJITLINK_ERROR_NVVM_COMPILE: {text}\n"))
     })?;
