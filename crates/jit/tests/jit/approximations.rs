@@ -42,8 +42,7 @@ entry:
 }}
 "
     );
-    let module = ir::text::parse(isa::FileId::default(), &text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let module = launches::parsed(&text);
     let (program, mut launch) = launches::launch(&module, FuncId(0), 0);
     (launch.grid, launch.block) = ([operands / 256, 1, 1], [256, 1, 1]);
     let buffer = launch.memory.allocate("buffer", 4 * u64::from(operands)).expect("room");

@@ -85,8 +85,7 @@ done:
 
 /// Compares a kernel of one warp; whether the exact engine runs it to its end.
 fn run(text: &str, count: &mut Count) -> bool {
-    let module = ir::text::parse(isa::FileId::default(), text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let module = launches::parsed(text);
     let (program, mut launch) = launches::launch(&module, FuncId(0), 0);
     (launch.grid, launch.block) = ([1, 1, 1], [32, 1, 1]);
     launch.params.clear();

@@ -1,7 +1,7 @@
 //! CTAs that follow each other: in slots of CTAs that have ended, among CTAs that wait, and in
 //! storage that earlier launches have left.
 
-use crate::harness::common::launches::launch as launch_of;
+use crate::harness::common::launches::{launch as launch_of, parsed};
 use crate::harness::common::observed::{Exact, HashingObserver};
 use crate::harness::{Count, compare_tiers, differs, supported};
 use fast::{Finished, Level};
@@ -13,8 +13,7 @@ use vm::{Engine, Launch, Program, Resident, State};
 const CTAS: u32 = 30;
 
 fn linked(text: &str) -> (Program, Launch<1>) {
-    let module = ir::text::parse(isa::FileId::default(), text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let module = parsed(text);
     launch_of(&module, FuncId(0), 0)
 }
 

@@ -195,8 +195,7 @@ fn compute(bodies: &[&str]) {
     let mut rng = Rng::new(7);
     for body in bodies {
         let text = kernel(body);
-        let module = ir::text::parse(isa::FileId::default(), &text)
-            .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+        let module = launches::parsed(&text);
         for threads in [64, 40, 64, 40, 64, 40] {
             let (program, mut launch) = launches::launch(&module, FuncId(0), 0);
             (launch.grid, launch.block) = ([1, 1, 1], [threads, 1, 1]);
@@ -231,8 +230,7 @@ fn the_taken_side_runs_first() {
              st.global.u32 [%b + 1024], 2\njoin:"
         );
         let text = kernel(&body);
-        let module = ir::text::parse(isa::FileId::default(), &text)
-            .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+        let module = launches::parsed(&text);
         let (program, mut launch) = launches::launch(&module, FuncId(0), 0);
         (launch.grid, launch.block) = ([1, 1, 1], [32, 1, 1]);
         launch.params.clear();

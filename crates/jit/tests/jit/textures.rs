@@ -1,7 +1,7 @@
 //! Textures and surfaces of random geometries, formats and samplers, against the exact engine: by
 //! all lanes and some, by one handle and several, at coordinates inside, outside and without sense.
 
-use crate::harness::common::launches::{launch, number};
+use crate::harness::common::launches::{launch, number, parsed};
 use crate::harness::{Count, at_least, compare_tiers};
 use ir::FuncId;
 use ir::mods::Geometry;
@@ -329,8 +329,7 @@ entry:
 fn run(seed: u64, writes: bool, count: &mut Count) {
     let mut rng = Rng::new(seed);
     let text = kernel(&mut rng, writes);
-    let module = ir::text::parse(isa::FileId::default(), &text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let module = parsed(&text);
     let (program, mut launch) = launch(&module, FuncId(0), seed);
     launch.grid = [1 + (seed % 5) as u32, 1, 1];
     let number = Geometry::ALL.len() * OBJECTS;

@@ -2,7 +2,7 @@
 //! buffers that are some bytes too short, addresses that are not aligned, and numbers that wrap
 //! around.
 
-use super::launches::launch;
+use super::launches::{launch, parsed};
 use ir::FuncId;
 use ir::testing::Rng;
 use vm::{Launch, Program};
@@ -27,8 +27,7 @@ pub(crate) fn of_elements(rng: &mut Rng) -> (String, Program, Launch<1>) {
     let n = [threads, threads - 1, threads - 40, threads + 1, threads / 2, 1][rng.below(6)];
     let bytes = [1, 2, 4, 8][rng.below(4)];
     let text = kernel(rng, bytes);
-    let module = ir::text::parse(isa::FileId::default(), &text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let module = parsed(&text);
     let (program, mut launch) = launch(&module, FuncId(0), rng.below(28) as u64);
     (launch.grid, launch.block) = ([grid, 1, 1], [block, 1, 1]);
     launch.params.clear();

@@ -36,6 +36,12 @@ pub(crate) use load_own_word;
 /// Runs a launch on two engines. The error says what differs.
 pub(crate) type Compare<'c> = &'c mut dyn FnMut(&Program, &Launch<1>) -> Result<(), String>;
 
+/// Returns the module of a text that is right.
+pub(crate) fn parsed(text: &str) -> Module {
+    ir::text::parse(isa::FileId::default(), text)
+        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()))
+}
+
 /// Creates a launch of a kernel; the seed determines its block size and knobs.
 pub(crate) fn launch(module: &Module, kernel: FuncId, seed: u64) -> (Program, Launch<1>) {
     let program = Program::link(module.clone()).expect("it links");
@@ -89,8 +95,7 @@ pub(crate) fn independent(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
 /// Compares a kernel with parameters `n`, `a` and `b`, of which the last two are buffers of random
 /// words.
 pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, compare: Compare<'_>) {
-    let module = ir::text::parse(isa::FileId::default(), text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let module = parsed(text);
     let (program, mut launch) = launch(&module, FuncId(0), seed);
     launch.grid = [1 + (seed % 20) as u32, 1, 1];
     launch.limit = 100_000;
