@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use flow::{
-    BlockOrder, Cfg, CfgBuilder, ControlDependence, Dominators, FrontierRule, Frontiers, Loops,
-    Node, PostDominator, PostDominators, Region, RegionId, Structure,
+    BlockOrder, Cfg, CfgBuilder, Component, ControlDependence, Dominators, FrontierRule, Frontiers,
+    Loops, Node, PostDominator, PostDominators, Region, RegionId, Structure,
 };
 use proptest::prelude::*;
 
@@ -155,6 +155,27 @@ proptest! {
             let above: Vec<Node> = cfg.nodes().filter(|&a| a != b && dominates(a, b)).collect();
             prop_assert_eq!(d.immediate(b), closest(&above, dominates));
         }
+    }
+
+    #[test]
+    fn strongly_connected_components(cfg in any_graph()) {
+        let entry = cfg.entry();
+        let successors = |n: u32| cfg.successors(Node::new(n)).iter().map(|m| m.get()).collect();
+        let found = flow::components(entry.get(), successors);
+        let reached = reach(&cfg, &[entry], None);
+        let nodes = |c: &Component| c.nodes.iter().map(|&n| Node::new(n)).collect::<BTreeSet<_>>();
+        let cyclic = found.iter().filter(|c| c.is_cyclic).map(nodes);
+        prop_assert_eq!(cyclic.collect::<BTreeSet<_>>(), components(&cfg, &reached));
+        let mut before = BTreeSet::new();
+        for component in &found {
+            let own = nodes(component);
+            prop_assert!(component.is_cyclic || own.len() == 1);
+            prop_assert!(own.is_disjoint(&before));
+            before.extend(&own);
+            let successors = own.iter().flat_map(|&n| cfg.successors(n));
+            prop_assert!(successors.into_iter().all(|m| before.contains(m)));
+        }
+        prop_assert_eq!(before, reached);
     }
 
     #[test]
