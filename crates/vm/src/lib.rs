@@ -11,6 +11,7 @@ mod asynchronous;
 mod atomic;
 mod barrier;
 mod bulk;
+mod calls;
 mod cause;
 mod cluster;
 mod code;
@@ -54,6 +55,7 @@ mod watch;
 pub use asynchronous::{Asynchrony, NotAnOrder};
 pub use atomic::apply as atomic_result;
 pub use bulk::BulkMisuse;
+pub use calls::RECURSION_BYTES;
 pub use cause::Cause;
 pub use cluster::{CTA_WINDOW, ClusterMisuse, Clusters, MAX_CLUSTER, rank_in};
 pub use code::{

@@ -76,6 +76,9 @@ pub(crate) struct FuncInfo {
     pub(crate) rows: u32,
     /// Bytes of local variables in a frame, a multiple of 16.
     pub(crate) local_bytes: u32,
+    /// Bytes of local variables in the frames of the function and of what it calls, of a kernel and
+    /// of functions that kernels reach.
+    pub(crate) local_need: u32,
     /// Rows that hold addresses of local variables: row, offset in the frame.
     pub(crate) local_rows: Vec<(u32, i64)>,
     /// Rows that receive arguments, 128-bit ones as two.

@@ -517,7 +517,8 @@ impl<const N: usize> Cta<N> {
         let place = Place { first_slot: slot - (rank as usize).min(slot), rank, size };
         let id = info.clusters.coordinates(order, info.grid);
         let index = crate::cluster::rank_in(id, info.grid);
-        let local = (0..threads).map(|_| Block::zeroed(u64::from(kernel.local_bytes)));
+        let local_bytes = program.local_bytes(info.kernel, info.stack_limit);
+        let local = (0..threads).map(|_| Block::zeroed(u64::from(local_bytes)));
         let groups = (0..info.threads).step_by(info.width as usize);
         let mut cta = Self {
             index,

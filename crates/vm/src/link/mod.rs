@@ -10,6 +10,7 @@ mod operations;
 mod texture;
 
 use self::frame::Frame;
+use crate::calls;
 use crate::code::{CallOp, CallTarget, Code, Exec, GuardRow, LaneOp, Rows, Src};
 use crate::program::{FuncInfo, LinkError, LinkErrorKind, Program};
 use compute::Computation;
@@ -103,11 +104,12 @@ impl<'m> Linker<'m> {
             linked.push((f, info, indirect));
         }
         linked.sort_by_key(|(f, ..)| *f);
-        let functions = self.complete(linked);
+        let mut functions = self.complete(linked);
         // An instruction that could not be linked leaves a hole, over which no plan can be made.
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
+        calls::set_local_needs(module, &self.addressed, &mut functions);
         let waits = flow::waits::Notes::new(module);
         let notes: Vec<_> = order.iter().map(|&f| waits.blocks(&module.functions[f])).collect();
         let flows: Vec<_> = std::iter::zip(&self.flows, &notes)
@@ -236,6 +238,7 @@ impl<'m> Linker<'m> {
             end: Pc(self.code.len() as u64),
             rows: frame.next_row,
             local_bytes: function.frame_size().next_multiple_of(16),
+            local_need: 0,
             local_rows,
             params,
             cleared,
