@@ -45,6 +45,7 @@ struct Key {
     block: [u32; 3],
     clusters: vm::Clusters,
     variables: Box<[u64]>,
+    stack_limit: u64,
     preparation: Preparation,
 }
 
@@ -78,8 +79,9 @@ impl Cache {
         fast::may_run(state, preparation.screened.is_some())?;
         let setup = state.setup();
         let (kernel, grid, block) = (setup.kernel, setup.grid, setup.block);
-        let (clusters, variables) = (setup.clusters, setup.variables.into());
-        let key = Key { kernel, grid, block, clusters, variables, preparation };
+        let (clusters, stack_limit) = (setup.clusters, setup.stack_limit);
+        let variables = setup.variables.into();
+        let key = Key { kernel, grid, block, clusters, variables, stack_limit, preparation };
         if let Some(known) = self.launches.get(&key) {
             return known.clone();
         }
