@@ -4,6 +4,7 @@
 //! scalar too; predicates are masks; all others are rows. A step says where its operands are and
 //! whether its result must leave lanes that are off alone.
 
+use crate::frames::StackBytes;
 use crate::lines::Lines;
 use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use compute::Computation;
@@ -470,12 +471,12 @@ impl Texture {
 pub struct SaveFrame {
     /// The registers.
     pub src: Vec<Src>,
-    /// Bytes of the stack below the caller's frame, but for frames that are kept.
-    pub(crate) below: u64,
-    /// Bytes of the stack that the caller takes, and the callee with what it calls, but for
-    /// functions that call themselves.
-    pub(crate) caller: u64,
-    pub(crate) callee: u64,
+    /// The stack below the caller's frame, but for frames that are kept.
+    pub(crate) below: StackBytes,
+    /// The stack that the caller takes, and the callee with what it calls, but for functions that
+    /// call themselves.
+    pub(crate) caller: StackBytes,
+    pub(crate) callee: StackBytes,
     /// Bytes of a thread's stack.
     pub(crate) limit: u64,
 }
@@ -713,8 +714,9 @@ pub struct Code {
     pub scalars: u32,
     /// Bytes of parameters, which every launch gives.
     pub param_bytes: usize,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory of a thread, and how many of them are in use from the start.
     pub local_bytes: usize,
+    pub(crate) local_reach: usize,
     /// What is read before it is written somewhere: only that has to be zero in the beginning.
     pub cleared: Vec<Src>,
     /// Whether functions that it calls were inlined, whose unwritten registers calls set to zero.

@@ -3,6 +3,7 @@
 use crate::asynchronous::AsyncState;
 use crate::code::Code;
 use crate::context::Context;
+use crate::local::LocalMemory;
 use crate::sync::{BARRIERS, Barrier};
 use crate::warp::Warp;
 use converge::mechanism::Order;
@@ -40,7 +41,7 @@ pub(crate) struct CtaStorage {
     order: Option<Order>,
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: Vec<u8>,
-    pub(crate) local: Vec<u8>,
+    pub(crate) local: LocalMemory,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) asynchronous: AsyncState,
 }
@@ -54,14 +55,14 @@ impl CtaStorage {
         let warps = (0..threads).step_by(WARP_SIZE as usize);
         self.warps = warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
         self.shared = vec![0; context.shared.bytes() as usize];
-        self.local = vec![0; code.local_bytes * threads as usize];
+        self.local = LocalMemory::new(code, threads as usize);
         self.barriers = vec![Barrier::default(); BARRIERS];
     }
 
     /// Returns the bytes of host memory that it takes, about.
     pub(crate) fn bytes(&self) -> usize {
         let warps: usize = self.warps.iter().map(Warp::bytes).sum();
-        warps + self.shared.capacity() + self.local.len() + size_of::<Self>()
+        warps + self.shared.capacity() + self.local.used() + size_of::<Self>()
     }
 
     /// Makes the storage that a launch of the same kernel has left fit another launch; returns
@@ -83,12 +84,11 @@ impl CtaStorage {
                 warp.reset_position(code);
             }
         }
-        for bytes in [&mut self.shared, &mut self.local] {
-            // Even an empty fill is a call.
-            if !bytes.is_empty() {
-                bytes.fill(0);
-            }
+        // Even an empty fill is a call.
+        if !self.shared.is_empty() {
+            self.shared.fill(0);
         }
+        self.local.clear(code);
         self.barriers.iter_mut().for_each(Barrier::clear);
         self.asynchronous.clear();
     }

@@ -5,6 +5,7 @@ use crate::code::{
     AsyncOp, AsyncStore, Asynchronous, Atomic, Block, Bulk as Fragments, Code, Collective, Copy,
     Direct, Dst, End, Generic, Guard, Kind, Memory, Print, Rejoin, SaveFrame, Src, Step, Texture,
 };
+use crate::frames::StackBytes;
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
 use crate::storage::Storage;
@@ -111,6 +112,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         rank_step: is_clustered.then_some(0),
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,
+        local_reach: whole.local_reach as usize,
         footprints: Box::new(footprints.clone()),
         may_decline,
     })
@@ -714,12 +716,14 @@ impl Decoder<'_> {
             return Ok(Kind::RestoreFrame(dst));
         }
         let missing = || Declined::Kernel("a register of a caller is not known");
-        let size = |k| match inst.operands.get(k) {
-            Some(Operand::Imm(bytes)) => u64::try_from(*bytes).map_err(|_| missing()),
+        let size = |k| match inst.operands.get(k..k + 2) {
+            Some(&[Operand::Imm(all), Operand::Imm(local)]) => {
+                Ok(StackBytes { all: all as u64, local: local as u64 })
+            }
             _ => Err(missing()),
         };
-        let (below, caller, callee) = (size(0)?, size(1)?, size(2)?);
-        let registers = (3..inst.operands.len()).map(|k| self.operand(b, i, inst, k));
+        let (below, caller, callee) = (size(0)?, size(2)?, size(4)?);
+        let registers = (6..inst.operands.len()).map(|k| self.operand(b, i, inst, k));
         let src = registers.collect::<Option<_>>().ok_or_else(missing)?;
         let limit = self.setup.stack_limit;
         Ok(Kind::SaveFrame(Box::new(SaveFrame { src, below, caller, callee, limit })))

@@ -17,9 +17,39 @@ use crate::warp::Warp;
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     lanes: u32,
-    /// Bytes of the stack that this frame and those of the same function's earlier calls take.
-    taken: u64,
+    /// What this frame and the frames that were kept before it in its lanes take.
+    taken: StackBytes,
     rows: Vec<Wide>,
+}
+
+/// Bytes of a thread's stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StackBytes {
+    /// Those of registers and of local variables.
+    pub(crate) all: u64,
+    /// Those of local variables.
+    pub(crate) local: u64,
+}
+
+impl StackBytes {
+    /// Returns what frames take with rows of registers and bytes of local variables.
+    pub(crate) fn of(rows: u64, local: u64) -> Self {
+        Self { all: 8 * rows + local, local }
+    }
+
+    /// Returns the larger number of each kind.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self { all: self.all.max(other.all), local: self.local.max(other.local) }
+    }
+}
+
+impl std::ops::Add for StackBytes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let all = self.all.saturating_add(other.all);
+        Self { all, local: self.local.saturating_add(other.local) }
+    }
 }
 
 impl Frame {
@@ -33,16 +63,18 @@ impl Frame {
 }
 
 impl Warp {
-    /// Keeps a frame of lanes that call.
-    pub(crate) fn save_frame(&mut self, frame: &SaveFrame, on: u32) -> Result<(), Declined> {
+    /// Keeps a frame of lanes that call. Returns the stack that is in use in these lanes with the
+    /// frames of the callee.
+    fn save_frame(&mut self, frame: &SaveFrame, on: u32) -> Result<StackBytes, Declined> {
         let caller = self.frames.iter().rev().find(|frame| frame.lanes & on == on);
-        let taken = caller.map_or(0, |frame| frame.taken) + frame.caller;
-        if frame.below + taken + frame.callee > frame.limit {
+        let taken = caller.map_or(StackBytes::default(), |frame| frame.taken) + frame.caller;
+        let used = frame.below + taken + frame.callee;
+        if used.all > frame.limit {
             return Err(Declined::Running("its calls need more stack than there is"));
         }
         let rows = frame.src.iter().map(|&src| self.wide(src)).collect();
         self.frames.push(Frame { lanes: on, taken, rows });
-        Ok(())
+        Ok(used)
     }
 
     /// Puts back the frames of lanes that have returned.
@@ -74,6 +106,21 @@ impl Code {
 }
 
 impl Machine<'_> {
+    /// Keeps a frame of lanes that call, and has the local variables of the callee in reach.
+    pub(crate) fn save_frame(
+        &mut self,
+        warp: &mut Warp,
+        frame: &SaveFrame,
+        on: u32,
+    ) -> Result<(), Declined> {
+        let used = warp.save_frame(frame, on)?.local as usize;
+        if used > self.context.code.local_bytes {
+            return Err(Declined::Running("its calls need more local memory than a thread has"));
+        }
+        self.ctas[self.slot].storage.local.extend_to(used);
+        Ok(())
+    }
+
     /// Has lanes call the functions whose addresses they have, by the call at place `at`.
     pub(crate) fn call_by_address(
         &mut self,

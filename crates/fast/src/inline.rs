@@ -13,8 +13,12 @@
 //! the mechanism. Lanes that *end* in a function would have another reconvergence point than the
 //! caller's plan says, so kernels that call such functions are declined.
 
+mod addresses;
+
+use self::addresses::FrameRegisters;
 use crate::Declined;
 use crate::call_graph::CallGraph;
+use crate::frames::StackBytes;
 use flow::analysis::unwritten;
 use ir::mods::Cmp;
 use ir::module::{LocalVar, RegInfo, Signature, Term, TermKind};
@@ -77,8 +81,10 @@ pub(crate) struct Inlined<'p> {
     pub(crate) function: Cow<'p, Function>,
     /// The origins of its blocks.
     pub(crate) parts: Vec<Part>,
-    /// Bytes of local memory per thread.
+    /// Bytes of local memory per thread, and how many of them are in use before functions that have
+    /// variables are entered again.
     pub(crate) local_bytes: u32,
+    pub(crate) local_reach: u32,
     /// Whether the kernel calls functions.
     pub(crate) has_calls: bool,
 }
@@ -88,6 +94,7 @@ impl<'p> Inlined<'p> {
     pub(crate) fn new(program: &'p Program, setup: &Setup<'_>) -> Result<Self, Declined> {
         let function = &program.module().functions[setup.kernel as usize];
         let frame = program.frame_size(setup.kernel as usize).unwrap_or_default();
+        let local_bytes = program.local_bytes(setup.kernel, setup.stack_limit);
         if !function.blocks.iter().flat_map(|b| &b.insts).any(is_call) {
             let entry = program.entry(setup.kernel as usize).map_or(0, |pc| pc.0);
             let part =
@@ -96,7 +103,8 @@ impl<'p> Inlined<'p> {
             return Ok(Self {
                 function: Cow::Borrowed(function),
                 parts: parts.collect(),
-                local_bytes: frame.local_bytes,
+                local_bytes,
+                local_reach: local_bytes,
                 has_calls: false,
             });
         }
@@ -110,9 +118,11 @@ impl<'p> Inlined<'p> {
             parts: Vec::new(),
             copies: 0,
             insts: 0,
-            local_bytes: frame.local_bytes,
+            local_bytes,
+            local_reach: frame.local_bytes,
             depth: 0,
             groups: Vec::new(),
+            frames: Vec::new(),
         };
         whole.run(setup.kernel)
     }
@@ -149,6 +159,9 @@ struct Base {
     local_bytes: u32,
     /// Rows of the frames of all callers.
     rows: u64,
+    /// The registers with addresses in its frame, if the frame has no fixed address because it may
+    /// be entered again: an index into [`Builder::frames`].
+    frame: Option<usize>,
 }
 
 struct Builder<'p> {
@@ -160,10 +173,12 @@ struct Builder<'p> {
     copies: u32,
     insts: usize,
     local_bytes: u32,
+    local_reach: u32,
     /// The number of copies that are being made inside each other.
     depth: usize,
     /// The groups of functions that are being copied, outermost first.
     groups: Vec<Vec<Member>>,
+    frames: Vec<FrameRegisters>,
 }
 
 /// The one copy of a function that its own group calls.
@@ -196,11 +211,17 @@ impl<'p> Builder<'p> {
     fn run(mut self, kernel: u32) -> Result<Inlined<'p>, Declined> {
         let regs = &self.program.module().functions[kernel as usize].regs;
         self.whole.regs.clone_from(regs);
-        self.copy(kernel, Base { regs: 0, locals: 0, local_bytes: 0, rows: 0 }, None)?;
+        let base = Base { regs: 0, locals: 0, local_bytes: 0, rows: 0, frame: None };
+        self.copy(kernel, base, None)?;
         Ok(Inlined {
             function: Cow::Owned(self.whole),
             parts: self.parts,
             local_bytes: self.local_bytes,
+            // No variables are entered again in frames at fixed addresses.
+            local_reach: match self.frames.is_empty() {
+                true => self.local_bytes,
+                false => self.local_reach.min(self.local_bytes),
+            },
             has_calls: true,
         })
     }
@@ -228,7 +249,7 @@ impl<'p> Builder<'p> {
         let numbers = self.numbers(function);
         let mut pending = Vec::new();
         for (b, places) in places.into_iter().enumerate() {
-            let block = (b, &function.blocks[b]);
+            let block = (function, b, &function.blocks[b]);
             self.block(block, places, (copy, base, back), &numbers, &mut pending)?;
         }
         Ok(pending)
@@ -247,7 +268,7 @@ impl<'p> Builder<'p> {
 
     fn block(
         &mut self,
-        (number, block): (usize, &Block),
+        (function, number, block): (&Function, usize, &Block),
         places: Range<u64>,
         (copy, base, back): (u32, Base, Option<u32>),
         numbers: &[u32],
@@ -258,7 +279,7 @@ impl<'p> Builder<'p> {
         let (mut first, mut at) = (places.start, places.start);
         for (i, inst) in block.insts.iter().enumerate() {
             let is_call = is_call(inst);
-            let inst = rebased(inst, base);
+            let inst = self.rebased((function, inst), base);
             if is_call {
                 let from = self.whole.blocks.len() as u32;
                 let within = (number, i);
@@ -343,7 +364,7 @@ impl<'p> Builder<'p> {
                 self.add_site(dispatch, back);
             }
         }
-        let insts = self.results(&pending.call, &callees, selector, &kept)?;
+        let insts = self.results((&pending.call, base), &callees, selector, &kept)?;
         let at = pending.at + 1;
         self.push(insts, TermKind::Br(BlockId(pending.behind)), Part::free(Sort::Moves, at));
         let heads = callees.iter().map(|callee| BlockId(callee.head));
@@ -394,8 +415,9 @@ impl<'p> Builder<'p> {
             return Err(Declined::Kernel("it keeps 128-bit values in calls of themselves"));
         }
         let site = self.member(caller).map(|member| member.site);
+        let frame = base.frame.map(|frame| self.frames[frame].start);
         let live = live.into_iter().map(|reg| LaneReg(base.regs + reg.0));
-        Ok(live.chain(site).chain(selector).collect())
+        Ok(live.chain(site).chain(selector).chain(frame).collect())
     }
 
     /// Adds moves of arguments to a function, and its copy unless its group has one.
@@ -437,6 +459,7 @@ impl<'p> Builder<'p> {
             }
         }
         insts.append(&mut late);
+        insts.extend(self.enter_frame((caller, base), own)?);
         for &reg in &*cleared {
             let (to, ty) = moved(function, reg, own)?;
             insts.push(movement(Reg::Lane(to), ty, Operand::Imm(0)));
@@ -476,11 +499,12 @@ impl<'p> Builder<'p> {
 
     /// Returns the instruction that keeps registers before a call.
     fn save(&self, kept: &[LaneReg], caller: u32, callee: u32, base: Base) -> Inst {
-        let below = 8 * base.rows + u64::from(base.local_bytes);
+        let below = StackBytes::of(base.rows, base.local_bytes.into());
         let sizes = [below, self.calls.frame_bytes(caller), self.calls.stack_bytes(callee)];
+        let sizes = sizes.into_iter().flat_map(|StackBytes { all, local }| [all, local]);
         let sizes = sizes.map(|bytes| Operand::Imm(bytes.into()));
         let registers = kept.iter().map(|&reg| Operand::Reg(Reg::Lane(reg)));
-        sizes.into_iter().chain(registers).fold(Inst::new(Op::Call), Inst::operand)
+        sizes.chain(registers).fold(Inst::new(Op::Call), Inst::operand)
     }
 
     /// Copies a function that calls itself, with all that it calls and that call it: once each.
@@ -490,13 +514,14 @@ impl<'p> Builder<'p> {
         let mut members = Vec::new();
         for function in self.calls.members(number) {
             let what = &self.program.module().functions[function as usize];
-            if !what.locals.is_empty() {
-                return Err(Declined::Kernel("functions with local variables call themselves"));
-            }
             self.calls.registers_to_clear(function)?;
             let base = match function == entry {
                 true => own,
-                false => Base { regs: self.registers_of(what)?, ..own },
+                false => Base {
+                    regs: self.registers_of(what)?,
+                    frame: own.frame.map(|_| self.frame_registers(what)).transpose()?,
+                    ..own
+                },
             };
             let site = self.register(RegTy::B32);
             let dispatch = self.whole.blocks.len() as u32;
@@ -540,7 +565,7 @@ impl<'p> Builder<'p> {
     /// taken before the caller's registers are put back.
     fn results(
         &mut self,
-        call: &Inst,
+        (call, caller): (&Inst, Base),
         callees: &[Callee],
         selector: Option<LaneReg>,
         kept: &[LaneReg],
@@ -576,6 +601,7 @@ impl<'p> Builder<'p> {
         if !kept.is_empty() {
             let results = kept.iter().map(|&reg| Reg::Lane(reg));
             early.push(results.fold(Inst::new(Op::Call), Inst::result));
+            early.extend(self.addresses(caller)?);
         }
         early.append(&mut late);
         Ok(early)
@@ -619,13 +645,22 @@ impl<'p> Builder<'p> {
         let function = &self.program.module().functions[callee as usize];
         let locals = self.whole.locals.len() as u32;
         let regs = self.registers_of(function)?;
-        let own = Base { regs, locals, local_bytes: below, rows };
+        let frame = match base.frame.is_some() || self.has_frames(callee) {
+            true => Some(self.frame_registers(function)?),
+            false => None,
+        };
+        let own = Base { regs, locals, local_bytes: below, rows, frame };
+        if frame.is_some() {
+            return Ok(Base { locals: 0, ..own });
+        }
         let placed = function
             .locals
             .iter()
             .map(|local| LocalVar { offset: local.offset.saturating_add(below), ..local.clone() });
         self.whole.locals.extend(placed);
-        self.local_bytes = self.local_bytes.max(u32::try_from(local_bytes).unwrap_or(u32::MAX));
+        let reach = u32::try_from(local_bytes).unwrap_or(u32::MAX);
+        debug_assert!(reach <= self.local_bytes, "more than the exact engine has");
+        self.local_reach = self.local_reach.max(reach);
         Ok(own)
     }
 

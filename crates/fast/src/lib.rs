@@ -39,6 +39,7 @@ mod group_products;
 mod inline;
 mod level;
 mod lines;
+mod local;
 mod loop_depths;
 mod machine;
 mod memory;

@@ -12,6 +12,7 @@
 use crate::Declined;
 use crate::code::{Atomic, Dst, Memory, Src};
 use crate::cta::Cta;
+use crate::local::LocalMemory;
 use crate::row::{LANES, lanes};
 use crate::warp::Warp;
 use ir::Ty;
@@ -26,9 +27,7 @@ pub(crate) struct WarpMemory<'a, 'm> {
     pub(crate) base: u64,
     /// Where the other CTAs of its cluster are, if there are any.
     pub(crate) cluster: Option<Cluster<'a>>,
-    /// Local memory of the CTA's threads, in their order.
-    pub(crate) local: &'a mut [u8],
-    pub(crate) local_bytes: usize,
+    pub(crate) local: &'a mut LocalMemory,
     pub(crate) params: &'a [u8],
 }
 
@@ -103,8 +102,9 @@ impl WarpMemory<'_, '_> {
         match space {
             Space::Shared if inside(self.shared.len()) => Ok(Location::Shared(at as usize)),
             Space::Shared => self.place_in_cluster(op, at.wrapping_add(self.base), bytes),
-            Space::Local if inside(self.local_bytes) => {
-                Ok(Location::Local(thread * self.local_bytes + at as usize))
+            Space::Local => {
+                let place = self.local.place(thread, at, bytes, write);
+                place.map(Location::Local).ok_or(NOT_ALLOWED)
             }
             Space::Param if inside(self.params.len()) && !write => Ok(Location::Param(at as usize)),
             Space::Global => {
@@ -156,7 +156,7 @@ impl WarpMemory<'_, '_> {
                 cta.map_or(&[][..], |cta| &cta.storage.shared[at..at + len])
             }
             Location::Shared(at) => &self.shared[at..at + len],
-            Location::Local(at) => &self.local[at..at + len],
+            Location::Local(at) => &self.local.bytes[at..at + len],
             Location::Param(at) => &self.params[at..at + len],
         }
     }
@@ -170,7 +170,7 @@ impl WarpMemory<'_, '_> {
                 cta.map_or(&mut [][..], |cta| &mut cta.storage.shared[at..at + len])
             }
             Location::Shared(at) => &mut self.shared[at..at + len],
-            Location::Local(at) => &mut self.local[at..at + len],
+            Location::Local(at) => &mut self.local.bytes[at..at + len],
             // `place` never returns a parameter for a write.
             Location::Param(_) => &mut [],
         }

@@ -259,7 +259,7 @@ impl Machine<'_> {
             Kind::Copy(op) => self.copy(warp, op, pc, on)?,
             Kind::Texture(op) => self.texture(warp, op, pc, on)?,
             Kind::Print(op) => self.print(warp, op, on)?,
-            Kind::SaveFrame(frame) => warp.save_frame(frame, on)?,
+            Kind::SaveFrame(frame) => self.save_frame(warp, frame, on)?,
             Kind::RestoreFrame(dst) => warp.restore_frame(dst, on),
             Kind::Asynchronous(op) => {
                 self.released.clear();
@@ -514,7 +514,6 @@ impl Machine<'_> {
             base,
             cluster,
             local: &mut cta.storage.local,
-            local_bytes: self.context.code.local_bytes,
             params: &self.context.params,
         };
         f(&mut warp_memory)

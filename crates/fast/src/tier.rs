@@ -275,8 +275,8 @@ pub struct CtaMemory {
     pub shared: (*mut u8, usize),
     /// The parameter block, which is never written, and its size in bytes.
     pub params: (*const u8, usize),
-    /// Local memory of the CTA's first thread, and its size in bytes. That of the other threads
-    /// follows.
+    /// Local memory of the CTA's first thread, and how many of its bytes a worker may access; a
+    /// step that the interpreter executes may add to them. That of the other threads follows.
     pub local: (*mut u8, usize),
 }
 
@@ -392,8 +392,15 @@ impl Visit<'_, '_> {
         CtaMemory {
             shared: (cta.storage.shared.as_mut_ptr(), cta.storage.shared.len()),
             params: (machine.context.params.as_ptr(), machine.context.params.len()),
-            local: (cta.storage.local.as_mut_ptr(), machine.context.code.local_bytes),
+            local: (cta.storage.local.bytes.as_mut_ptr(), cta.storage.local.reach()),
         }
+    }
+
+    /// Returns how many bytes of each thread's local memory a worker may access now.
+    #[inline]
+    #[must_use]
+    pub fn local_reach(&self) -> usize {
+        self.machine.ctas[self.machine.slot].storage.local.reach()
     }
 
     /// Adds the counts of what the worker has executed.

@@ -1,7 +1,7 @@
 //! Kernels that call functions: inlined where results stay the same, declined otherwise.
 
 use crate::common::both::{Count, compare};
-use crate::common::calls::{LEFT, TAKEN};
+use crate::common::calls::{LEFT, OWN_VARIABLE, TAKEN};
 use crate::common::launches::with_buffers;
 use crate::common::observed::Exact;
 use fast::{Declined, Level};
@@ -106,6 +106,29 @@ fn a_stack_overflow_of_recursion_is_declined() {
         };
         with_buffers(text, &mut Rng::new(1), 1, &mut one);
         assert!(both.iter().all(|&n| n > 2), "{name}: {both:?}");
+    }
+}
+
+/// Local memory has room for frames of recursion up to a size; the exact engine allocates more.
+#[test]
+fn frames_beyond_local_memory_are_declined() {
+    let frame = 256;
+    let text = OWN_VARIABLE.replace("size 8 align 8", &format!("size {frame} align 8"));
+    for (calls, fits) in [(60, true), (63, true), (64, false), (70, false)] {
+        let text = text.replace("call @down(%lane)", "call @down(%t)");
+        let text = text.replace("  %v = call", &format!("  %t = mov.u32 {calls}\n  %v = call"));
+        let mut one = |program: &Program, launch: &Launch<1>| {
+            let mut state =
+                Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+            assert_eq!(Exact::new(program, launch).end, Step::Done);
+            let kernel = fast::prepare(program, &state, true).expect("it is taken");
+            let mut go_on = |_, _| true;
+            let ran = fast::run(&kernel, &mut state, Level::best(), false, &mut go_on);
+            let why = "its calls need more local memory than a thread has";
+            assert_eq!(ran.err(), (!fits).then_some(Declined::Running(why)), "{calls} calls");
+            Ok(())
+        };
+        with_buffers(&text, &mut Rng::new(1), 1, &mut one);
     }
 }
 

@@ -189,6 +189,7 @@ pub(super) extern "C" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
             return Err(fast::DEPTH_LIMIT);
         }
         cache_region(host, step, on);
+        frame.local_len = host.visit.local_reach() as u64;
         Ok(Some(()))
     });
     u32::from(stay.is_none())

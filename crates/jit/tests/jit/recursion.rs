@@ -24,6 +24,8 @@ struct Writer {
     labels: usize,
     /// Whether the function that is being written may be entered again.
     may_recurse: bool,
+    /// Bytes of its variable, if it has one.
+    variable: usize,
 }
 
 impl Writer {
@@ -74,6 +76,28 @@ impl Writer {
         }
     }
 
+    /// Accesses the variable, at a constant place or at one by lane; or what others have left
+    /// behind it.
+    fn access(&mut self) {
+        let (value, index) = (self.reg(), self.reg());
+        let at = match self.rng.below(8) {
+            0..4 => format!("@v + {}", 4 * self.rng.below(self.variable / 4)),
+            4 => format!("@v + {}", 4 * self.rng.below(60)),
+            kind => {
+                let words = self.variable / 4;
+                self.line(&format!("%j = rem.u32 {index}, {words}"));
+                self.line("%o = mulwide.u32 %j, 4");
+                self.line("%f = mov.u64 @v");
+                self.line("%f = add.u64 %f, %o");
+                if kind == 5 { "%f + 16".to_owned() } else { "%f".to_owned() }
+            }
+        };
+        match self.rng.one_in(2) {
+            true => self.line(&format!("st.local.u32 [{at}], {value}")),
+            false => self.line(&format!("{value} = ld.local.u32 [{at}]")),
+        }
+    }
+
     fn side(&mut self, depth: usize) {
         for _ in 0..1 + self.rng.below(3) {
             self.part(depth);
@@ -81,6 +105,9 @@ impl Writer {
     }
 
     fn part(&mut self, depth: usize) {
+        if self.variable > 0 && self.rng.one_in(3) {
+            return self.access();
+        }
         match self.rng.below(if depth == 0 { 3 } else { 8 }) {
             0 | 1 => self.compute(),
             2 | 3 => self.call(),
@@ -114,9 +141,14 @@ impl Writer {
     }
 
     fn function(&mut self, number: usize) {
+        self.variable = if self.rng.one_in(2) { 0 } else { 4 * (1 + self.rng.below(12)) };
+        let local = match self.variable {
+            0 => String::new(),
+            bytes => format!("\n  local @v size {bytes} align 4"),
+        };
         let _ = writeln!(
             self.text,
-            "func @f{number}(%r0: b32, %r1: b32, %fuel: b32, %w: b64) -> (%r2: b32, %q: pred) {{
+            "func @f{number}(%r0: b32, %r1: b32, %fuel: b32, %w: b64) -> (%r2: b32, %q: pred) {{{local}
   reg {}, %j: b32
   reg %f, %o: b64
   reg %stop: pred
@@ -143,8 +175,15 @@ fn kernel(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let (functions, registers_each) = (1 + rng.below(4), REGS[seed as usize % 2]);
     let (text, labels) = (String::new(), 0);
-    let mut writer =
-        Writer { rng, text, functions, registers: registers_each, labels, may_recurse: false };
+    let mut writer = Writer {
+        rng,
+        text,
+        functions,
+        registers: registers_each,
+        labels,
+        may_recurse: false,
+        variable: 0,
+    };
     let _ = writeln!(writer.text, "global @table size {} align 8", 8 * functions);
     for number in 0..functions {
         let _ = writeln!(writer.text, "  reloc {}: u64 @f{number}", 8 * number);

@@ -3,7 +3,7 @@
 use super::launches::load_own_word;
 
 /// Kernels that the fast engine runs.
-pub(crate) const TAKEN: [(&str, &str); 17] = [
+pub(crate) const TAKEN: [(&str, &str); 23] = [
     ("each side of a branch calls, and both call the same", BOTH_SIDES),
     ("lanes return early, and wait for those that do not", EARLY),
     ("a call in a loop calls on, and is the last of its block", NESTED),
@@ -21,12 +21,18 @@ pub(crate) const TAKEN: [(&str, &str); 17] = [
     ("lanes call different functions, of an array and by a choice", CHOSEN),
     ("functions of an array call each other by their addresses", BY_TABLE),
     ("lanes exchange values in functions that call themselves", MEETING),
+    ("a function with a variable calls itself", OWN_VARIABLE),
+    ("functions with variables call each other, and pass addresses of them", PASSED),
+    ("a function that calls itself calls one with variables", LEAF),
+    ("a group with variables inside another one", GROUPS_WITH_VARIABLES),
+    ("a function reads what an earlier call has left in its frame", LEFT_OVER),
+    ("a function accesses what is behind its frame", BEHIND),
 ];
 
 /// Kernels that it declines, with the reasons.
 pub(crate) const LEFT: [(&str, &str); 2] = [
     ("it calls functions that end threads", ENDING),
-    ("functions with local variables call themselves", OWN_VARIABLES),
+    ("addresses of variables of functions that call themselves are truncated", TRUNCATED),
 ];
 
 /// Begins a kernel: computes the address of a word for each thread, and loads the word.
@@ -604,7 +610,7 @@ again:
 "
 );
 
-const OWN_VARIABLES: &str = kernel!(
+pub(crate) const OWN_VARIABLE: &str = kernel!(
     "  %v = call @down(%lane)
   st.global.u32 [%at], %v
   ret
@@ -622,6 +628,226 @@ again:
   %z = call @down(%x)
   %x = ld.local.u32 [@cell]
   %z = add.u32 %z, %x
+  ret
+}
+"
+);
+
+const PASSED: &str = kernel!(
+    "  %far = mov.u64 @own
+  st.local.u32 [%far + 12], %v
+  %i = and.b32 %lane, 7
+  %r = call @ping(%i, %far)
+  %v = ld.local.u32 [%far + 12]
+  %v = add.u32 %v, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @ping(%x: b32, %from: b64) -> (%z: b32) {
+  local @pair size 24 align 16
+  reg %a: b64
+  reg %p: pred
+entry:
+  %z = ld.local.u32 [%from + 12]
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+more:
+  st.local.u32 [@pair + 12], %z
+  %a = mov.u64 @pair
+  %x = sub.u32 %x, 1
+  %x = call @pong(%a, %x)
+  %z = ld.local.u32 [%a + 12]
+  %z = add.u32 %z, %x
+  %x = ld.local.u32 [@pair + 16]
+  %z = add.u32 %z, %x
+  st.local.u32 [%from + 12], %z
+  ret
+}
+func @pong(%to: b64, %x: b32) -> (%z: b32) {
+  local @one size 4 align 4
+  local @all size 40 align 8
+  reg %a, %o: b64
+  reg %p: pred
+entry:
+  st.local.u32 [%to + 16], %x
+  %a = mov.u64 @all
+  %o = mulwide.u32 %x, 4
+  %o = add.u64 %a, %o
+  st.local.u32 [%o], 5
+  st.local.u32 [@one], %x
+  %z = call @ping(%x, %a)
+  %x = ld.local.u32 [@one]
+  %z = add.u32 %z, %x
+  %x = ld.local.u32 [%o]
+  %z = add.u32 %z, %x
+  ret
+}
+"
+);
+
+const LEAF: &str = kernel!(
+    "  %i = and.b32 %v, 15
+  %v = call @down(%i)
+  %r = call @sum(%v)
+  %v = add.u32 %v, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @down(%x: b32) -> (%z: b32) {
+  local @cell size 4 align 4
+  reg %p: pred
+entry:
+  st.local.u32 [@cell], %x
+  %z = call @sum(%x)
+  %p = setp.lt.u32 %x, 2
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %z = call @down(%x)
+  %x = ld.local.u32 [@cell]
+  %x = call @sum(%x)
+  %z = add.u32 %z, %x
+  ret
+}
+func @sum(%x: b32) -> (%z: b32) {
+  local @four size 16 align 16
+  reg %a: b64
+entry:
+  %a = mov.u64 @four
+  %z = ld.local.u32 [%a + 4]
+  st.local.u32 [%a + 4], %x
+  st.local.u32 [@four + 8], 3
+  %x = call @last(%z)
+  %z = ld.local.u32 [@four + 8]
+  %z = add.u32 %z, %x
+  ret
+}
+func @last(%x: b32) -> (%z: b32) {
+  local @kept size 8 align 8
+entry:
+  %z = ld.local.u32 [@kept + 4]
+  st.local.u32 [@kept + 4], %x
+  ret
+}
+"
+);
+
+const GROUPS_WITH_VARIABLES: &str = kernel!(
+    "  %i = and.b32 %v, 3
+  %v = call @outer(%i)
+  st.global.u32 [%at], %v
+  ret
+}
+func @outer(%x: b32) -> (%z: b32) {
+  local @cell size 4 align 4
+  reg %p: pred
+entry:
+  st.local.u32 [@cell], %x
+  %z = call @inner(%x, 4)
+  %p = setp.lt.u32 %x, 1
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %x = call @outer(%x)
+  %z = add.u32 %z, %x
+  %x = ld.local.u32 [@cell]
+  %z = add.u32 %z, %x
+  ret
+}
+func @inner(%x: b32, %n: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %z = call @cell(%x)
+  %p = setp.eq.u32 %n, 0
+  @%p ret
+again:
+  %n = sub.u32 %n, 1
+  %x = add.u32 %x, 1
+  %x = call @inner(%x, %n)
+  %z = add.u32 %z, %x
+  ret
+}
+func @cell(%x: b32) -> (%z: b32) {
+  local @own size 20 align 4
+entry:
+  %z = ld.local.u32 [@own + 16]
+  st.local.u32 [@own + 16], %x
+  ret
+}
+"
+);
+
+const LEFT_OVER: &str = kernel!(
+    "  %i = and.b32 %v, 7
+  %v = call @down(%i, %lane)
+  %r = call @down(2, %v)
+  %v = add.u32 %v, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @down(%x: b32, %y: b32) -> (%z: b32) {
+  local @cells size 48 align 8
+  reg %a, %o: b64
+  reg %p: pred
+entry:
+  %a = mov.u64 @cells
+  %o = mulwide.u32 %x, 4
+  %o = add.u64 %a, %o
+  %z = ld.local.u32 [%o]
+  st.local.u32 [%o], %y
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %y = mad.u32 %y, 3, 1
+  %y = call @down(%x, %y)
+  %z = add.u32 %z, %y
+  %y = ld.local.u32 [%o + 64]
+  %z = add.u32 %z, %y
+  ret
+}
+"
+);
+
+const BEHIND: &str = kernel!(
+    "  %i = and.b32 %v, 1
+  %v = call @down(%i, %t)
+  st.global.u32 [%at], %v
+  ret
+}
+func @down(%x: b32, %y: b32) -> (%z: b32) {
+  local @cell size 8 align 8
+  reg %p: pred
+entry:
+  %z = ld.local.u32 [@cell + 2000]
+  %y = add.u32 %y, 1
+  st.local.u32 [@cell + 2000], %y
+  %p = setp.eq.u32 %x, 0
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %y = call @down(%x, %y)
+  %z = add.u32 %z, %y
+  ret
+}
+"
+);
+
+const TRUNCATED: &str = kernel!(
+    "  %v = call @down(%lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @down(%x: b32) -> (%z: b32) {
+  local @cell size 8 align 8
+  reg %p: pred
+entry:
+  %z = mov.u32 @cell
+  %p = setp.lt.u32 %x, 2
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %z = call @down(%x)
   ret
 }
 "
