@@ -434,6 +434,9 @@ pub struct Interpreted {
     pub operands: Vec<Home>,
     /// The places of the results; `None` for a result that nothing reads.
     pub results: Vec<Option<Home>>,
+    /// The operand whose lanes the first result has, moved from lane to lane, if the step does
+    /// nothing else with it.
+    pub moves: Option<u32>,
 }
 
 /// The end of a block as the interpreter executes it on the warp's stack.

@@ -421,6 +421,11 @@ impl Selector<'_> {
                 }
             }
         }
+        for &block in &order {
+            if let Terminator::Branch(Condition::Bit(bit), ..) = source.block(block).end {
+                self.leave_to_branch(bit);
+            }
+        }
         if self.codes.level == Level::Avx2 {
             self.find_uses_of_masks();
         }

@@ -93,6 +93,15 @@ impl Selector<'_> {
                 continue;
             };
             let Some(inner) = self.defined[value.index()] else { continue };
+            if self.uses[value.index()] == 1
+                && let Some((row, index, _)) = self.permuted(value)
+                && row == old
+            {
+                self.uses[value.index()] = 0;
+                self.uses[index.index()] -= 1;
+                self.masked[value.index()] = true;
+                continue;
+            }
             let quick = matches!(self.source.inst(inner).op, vector::Op::Lanes(op) if is_quick(op));
             if quick
                 && value != old
@@ -103,6 +112,23 @@ impl Selector<'_> {
                 self.masked[value.index()] = true;
             }
         }
+    }
+
+    /// Returns the row, the index and its lanes, of a permutation by constants.
+    fn permuted(&self, value: Value) -> Option<(Value, Value, &'_ [u32; 32])> {
+        let data = |value: Value| Some(self.source.inst(self.defined[value.index()]?));
+        let inst = data(value).filter(|inst| inst.op == vector::Op::Permute)?;
+        match &data(inst.args[1])?.op {
+            vector::Op::LaneConst(lanes) => Some((inst.args[0], inst.args[1], lanes)),
+            _ => None,
+        }
+    }
+
+    /// Returns the lanes by which a row is permuted where a selection carries that out: other lanes
+    /// keep what they have in the row.
+    pub(super) fn masked_permutation(&self, value: Value) -> Option<[u32; 32]> {
+        let (_, _, lanes) = self.permuted(value).filter(|_| self.masked[value.index()])?;
+        Some(*lanes)
     }
 
     /// Returns the operation that a selection of its result carries out.

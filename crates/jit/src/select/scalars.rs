@@ -49,20 +49,114 @@ fn set_if(rel: Rel, signed: bool) -> Op {
     }
 }
 
+/// Returns the form of an operation of two registers that takes a constant in place of the second.
+fn with_constant(op: Op) -> Option<Op> {
+    Some(match op {
+        Op::Add_r32_rm32 => Op::Add_rm32_imm32,
+        Op::Add_r64_rm64 => Op::Add_rm64_imm32,
+        Op::Sub_r32_rm32 => Op::Sub_rm32_imm32,
+        Op::Sub_r64_rm64 => Op::Sub_rm64_imm32,
+        Op::And_r32_rm32 => Op::And_rm32_imm32,
+        Op::And_r64_rm64 => Op::And_rm64_imm32,
+        Op::Or_r32_rm32 => Op::Or_rm32_imm32,
+        Op::Or_r64_rm64 => Op::Or_rm64_imm32,
+        Op::Xor_r32_rm32 => Op::Xor_rm32_imm32,
+        Op::Xor_r64_rm64 => Op::Xor_rm64_imm32,
+        Op::Cmp_r32_rm32 => Op::Cmp_rm32_imm32,
+        Op::Cmp_r64_rm64 => Op::Cmp_rm64_imm32,
+        _ => return None,
+    })
+}
+
+/// What a branch on a bit tests in its own instruction.
+enum Tested {
+    /// A comparison of two integers.
+    Compared(Rel, bool, bool, [Value; 2]),
+    /// Whether some bits of two scalars meet, or of one that is both.
+    Meet([Value; 2]),
+}
+
 impl Selector<'_> {
+    /// Returns what a branch on the lowest bit of a scalar can test itself.
+    fn tested(&self, scalar: Value) -> Option<Tested> {
+        let data = |value: Value| Some(self.source.inst(self.defined[value.index()]?));
+        let inst = data(scalar)?;
+        match inst.op {
+            vector::Op::Scalar(Native::Test { test, wide, combine: None }) => match test {
+                Test::U(rel) | Test::S(rel) => {
+                    let signed = matches!(test, Test::S(_));
+                    Some(Tested::Compared(rel, signed, wide, [inst.args[0], inst.args[1]]))
+                }
+                Test::F(_) => None,
+            },
+            vector::Op::IsNonzero => {
+                let bits = inst.args[0];
+                let both = data(bits).filter(|of| {
+                    of.op == vector::Op::Scalar(Native::Wide(Op64::And))
+                        && self.uses[bits.index()] <= 1
+                });
+                Some(Tested::Meet(both.map_or([bits; 2], |of| [of.args[0], of.args[1]])))
+            }
+            _ => None,
+        }
+    }
+
+    /// Leaves out what only a branch on a bit reads, if the branch tests that itself.
+    pub(super) fn leave_to_branch(&mut self, scalar: Value) {
+        if self.uses[scalar.index()] != 1 {
+            return;
+        }
+        let Some(tested) = self.tested(scalar) else { return };
+        self.uses[scalar.index()] = 0;
+        let of = self.defined[scalar.index()].map(|inst| self.source.inst(inst).args[0]);
+        if let (Tested::Meet(both), Some(bits)) = (tested, of)
+            && both != [bits; 2]
+        {
+            self.uses[bits.index()] = 0;
+        }
+    }
+
     /// Branches on the lowest bit of a scalar; a comparison of integers is made here.
     pub(super) fn branch_on_bit(&mut self, scalar: Value, yes: To<'_>, no: To<'_>) {
-        let defined = self.defined[scalar.index()].map(|inst| self.source.inst(inst));
-        if let Some(inst) = defined
-            && let vector::Op::Scalar(Native::Test { test, wide, combine: None }) = inst.op
-            && let Test::U(rel) | Test::S(rel) = test
-        {
-            let (a, b) = (self.s(inst.args[0]), self.s(inst.args[1]));
-            let jump = jump_if(rel, matches!(test, Test::S(_)));
-            return self.f.branch(comparison(wide), (a, b), jump, yes, no);
+        match self.tested(scalar) {
+            Some(Tested::Compared(rel, signed, wide, [a, b])) => {
+                let (compare, view) = comparison(wide);
+                let (a, constant) = (self.s(a), self.immediate(b, view));
+                let jump = jump_if(rel, signed);
+                if let (Some(constant), Some(op)) = (constant, with_constant(compare)) {
+                    return self.f.branch((op, view), (a, constant), jump, yes, no);
+                }
+                let b = self.s(b);
+                self.f.branch((compare, view), (a, b), jump, yes, no);
+            }
+            Some(Tested::Meet([a, b])) => {
+                let (a, b) = (self.s(a), self.s(b));
+                self.f.branch((Op::Test_rm64_r64, R64), (a, b), Op::Jne_rel32_64, yes, no);
+            }
+            None => {
+                let bit = self.s(scalar);
+                self.f.branch((Op::Test_rm32_imm32, R32), (bit, 1), Op::Jne_rel32_64, yes, no);
+            }
         }
-        let bit = self.s(scalar);
-        self.f.branch((Op::Test_rm32_imm32, R32), (bit, 1), Op::Jne_rel32_64, yes, no);
+    }
+
+    /// Returns a constant that an instruction on a part of registers may have in place of a
+    /// register.
+    fn immediate(&self, value: Value, view: View) -> Option<i32> {
+        let bits = self.known(value)?;
+        match view {
+            R32 => Some(bits as u32 as i32),
+            _ => i32::try_from(bits.cast_signed()).ok(),
+        }
+    }
+
+    /// An operation on two scalars, of which the second may be a constant.
+    fn two(&mut self, op: Op, view: View, a: VReg, b: Value) -> VReg {
+        if let (Some(constant), Some(op)) = (self.immediate(b, view), with_constant(op)) {
+            return self.f.alu(op, view, a, (constant,));
+        }
+        let b = self.s(b);
+        self.f.alu(op, view, a, (b,))
     }
 
     pub(super) fn scalar_op(&mut self, native: Native, args: &[Value], result: Option<Value>) {
@@ -166,10 +260,7 @@ impl Selector<'_> {
 
     fn narrow_scalar(&mut self, op: Op32, args: &[Value]) -> VReg {
         let a = self.s(args[0]);
-        let two = |this: &mut Self, op| {
-            let b = this.s(args[1]);
-            this.f.alu(op, R32, a, (b,))
-        };
+        let two = |this: &mut Self, op| this.two(op, R32, a, args[1]);
         match op {
             Op32::Mov => self.f.int(Op::Mov_r32_rm32, R32, (a,)),
             Op32::Add => two(self, Op::Add_r32_rm32),
@@ -177,8 +268,7 @@ impl Selector<'_> {
             Op32::Mul => two(self, Op::Imul_r32_rm32),
             Op32::Mad => {
                 let product = two(self, Op::Imul_r32_rm32);
-                let c = self.s(args[2]);
-                self.f.alu(Op::Add_r32_rm32, R32, product, (c,))
+                self.two(Op::Add_r32_rm32, R32, product, args[2])
             }
             Op32::And => two(self, Op::And_r32_rm32),
             Op32::Or => two(self, Op::Or_r32_rm32),
@@ -193,6 +283,16 @@ impl Selector<'_> {
                 };
                 let product = self.f.alu(Op::Imul_r64_rm64, R64, a, (b,));
                 self.f.alu(Op::Shr_rm64_imm8, R64, product, (32,))
+            }
+            Op32::Shl | Op32::ShrU | Op32::ShrS if self.known(args[1]).is_some() => {
+                let (shift, most) = match op {
+                    Op32::Shl => (Op::Shl_rm32_imm8, 31),
+                    Op32::ShrU => (Op::Shr_rm32_imm8, 31),
+                    _ => (Op::Sar_rm32_imm8, 31),
+                };
+                // The amount has 32 bits.
+                let by = self.known(args[1]).unwrap_or(0) & 0xffff_ffff;
+                self.shift_by((shift, R32), a, by, most, op == Op32::ShrS)
             }
             Op32::Shl | Op32::ShrU | Op32::ShrS => {
                 let b = self.s(args[1]);
@@ -229,6 +329,21 @@ impl Selector<'_> {
             Op32::FNeg => self.f.alu(Op::Xor_rm32_imm32, R32, a, (i32::MIN,)),
             _ => self.float_scalar(op, args),
         }
+    }
+
+    /// A shift by a constant, which may exceed the width.
+    fn shift_by(
+        &mut self,
+        (op, view): (Op, View),
+        a: VReg,
+        by: u64,
+        most: u64,
+        signed: bool,
+    ) -> VReg {
+        if by > most && !signed {
+            return self.f.constant(0);
+        }
+        self.f.alu(op, view, a, (by.min(most) as i32,))
     }
 
     /// A shift whose amount may exceed the width.
@@ -320,10 +435,7 @@ impl Selector<'_> {
 
     fn wide_scalar(&mut self, op: Op64, args: &[Value]) -> VReg {
         let a = self.s(args[0]);
-        let two = |this: &mut Self, op| {
-            let b = this.s(args[1]);
-            this.f.alu(op, R64, a, (b,))
-        };
+        let two = |this: &mut Self, op| this.two(op, R64, a, args[1]);
         match op {
             Op64::Mov => a,
             Op64::Add => two(self, Op::Add_r64_rm64),
@@ -346,9 +458,14 @@ impl Selector<'_> {
                 let product = self.f.alu(Op::Imul_r64_rm64, R64, a, (b,));
                 if op == Op64::MulWideS { product } else { self.sum(product, args[2]) }
             }
-            Op64::Shl if self.known(args[1]).is_some_and(|by| by < 64) => {
-                let by = self.known(args[1]).unwrap_or(0) as i32;
-                self.f.alu(Op::Shl_rm64_imm8, R64, a, (by,))
+            Op64::Shl | Op64::ShrU | Op64::ShrS if self.known(args[1]).is_some() => {
+                let shift = match op {
+                    Op64::Shl => Op::Shl_rm64_imm8,
+                    Op64::ShrU => Op::Shr_rm64_imm8,
+                    _ => Op::Sar_rm64_imm8,
+                };
+                let by = self.known(args[1]).unwrap_or(0);
+                self.shift_by((shift, R64), a, by, 63, op == Op64::ShrS)
             }
             Op64::Shl | Op64::ShrU | Op64::ShrS => {
                 let b = self.s(args[1]);
@@ -393,8 +510,7 @@ impl Selector<'_> {
         if self.known(b) == Some(0) {
             return a;
         }
-        let b = self.s(b);
-        self.f.alu(Op::Add_r64_rm64, R64, a, (b,))
+        self.two(Op::Add_r64_rm64, R64, a, b)
     }
 
     fn double_scalar(&mut self, op: Op64, args: &[Value]) -> VReg {

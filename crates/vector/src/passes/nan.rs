@@ -129,6 +129,15 @@ fn visible(function: &Function) -> Vec<bool> {
                         _ => work.push(a),
                     }
                 }
+                (Op::Interpret(step), args) => {
+                    let moved = step.moves.map_or(usize::MAX, |operand| operand as usize + 1);
+                    for (at, &arg) in args.iter().enumerate() {
+                        match results.first().filter(|_| at == moved) {
+                            Some(result) => sources[result.index()].push(arg),
+                            None => work.push(arg),
+                        }
+                    }
+                }
                 (op, _) if is_blind(op) => {}
                 _ => work.extend(args),
             }

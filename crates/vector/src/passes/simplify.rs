@@ -1,4 +1,4 @@
-//! Algebraic simplification: constants, neutral elements, complements.
+//! Algebraic simplification: constants, neutral elements, complements, products as shifts.
 
 use crate::function::{Function, Inst, Type, Value};
 use crate::op::{LaneOp, MaskOp, Op};
@@ -10,6 +10,8 @@ enum Same {
     Value(Value),
     /// Another operation.
     Op(Op, Vec<Value>),
+    /// A row shifted to the left by a constant.
+    Shifted(Value, u64),
 }
 
 /// Replaces instructions by simpler ones, or by values that are known.
@@ -18,9 +20,13 @@ pub fn simplify(function: &mut Function) {
         Simplifier { same: vec![None; function.value_count()], defined: Vec::new() };
     simplifier.defined.resize(function.value_count(), None);
     for block in function.reverse_postorder() {
-        for inst in function.block(block).insts.clone() {
-            simplifier.inst(function, inst);
+        let insts = std::mem::take(&mut function.block_mut(block).insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for inst in insts {
+            simplifier.inst(function, inst, &mut kept);
+            kept.push(inst);
         }
+        function.block_mut(block).insts = kept;
     }
     let same = simplifier.same;
     function.map_uses(|value| same[value.index()].unwrap_or(value));
@@ -34,7 +40,8 @@ struct Simplifier {
 }
 
 impl Simplifier {
-    fn inst(&mut self, function: &mut Function, inst: Inst) {
+    /// Simplifies an instruction; adds constants that it needs to those before it.
+    fn inst(&mut self, function: &mut Function, inst: Inst, before: &mut Vec<Inst>) {
         let data = function.inst_mut(inst);
         for arg in &mut data.args {
             *arg = self.same[arg.index()].unwrap_or(*arg);
@@ -51,6 +58,16 @@ impl Simplifier {
                 Same::Op(op, args) => {
                     let data = function.inst_mut(inst);
                     (data.op, data.args) = (op, args.into());
+                }
+                Same::Shifted(row, by) => {
+                    let ty = function.ty(row);
+                    let constant = function.add_inst(Op::Const(by), &[], &[ty]);
+                    before.push(constant);
+                    self.defined.push(Some(constant));
+                    self.same.push(None);
+                    let by = function.inst(constant).results[0];
+                    let data = function.inst_mut(inst);
+                    (data.op, data.args) = (Op::Lanes(LaneOp::Shl), vec![row, by].into());
                 }
             }
         }
@@ -195,6 +212,13 @@ impl Simplifier {
             }
             (LaneOp::Mul, Some(1), _) => Some(Same::Value(b)),
             (LaneOp::Mul, _, Some(1)) => Some(Same::Value(a)),
+            // The same product may be written as a shift elsewhere.
+            (LaneOp::Mul, Some(bits), _) if bits.is_power_of_two() => {
+                Some(Same::Shifted(b, bits.trailing_zeros().into()))
+            }
+            (LaneOp::Mul, _, Some(bits)) if bits.is_power_of_two() => {
+                Some(Same::Shifted(a, bits.trailing_zeros().into()))
+            }
             _ => None,
         }
     }

@@ -66,9 +66,14 @@ impl<'t> Found<'t> {
 
     /// Takes a number that is zero if it is not there.
     fn or_zero(&mut self, name: &str) -> Option<u32> {
+        self.optional(name).map(Option::unwrap_or_default)
+    }
+
+    /// Takes a number that need not be there.
+    fn optional(&mut self, name: &str) -> Option<Option<u32>> {
         match self.attributes.iter().any(|a| a.0 == name) {
-            true => self.number(name),
-            false => Some(0),
+            true => self.number(name).map(Some),
+            false => Some(None),
         }
     }
 
@@ -286,11 +291,15 @@ impl Part for Interpreted {
         to.attribute("step", self.step);
         to.list("operands", &self.operands);
         put_results(&self.results, to);
+        if let Some(operand) = self.moves {
+            to.attribute("moves", operand);
+        }
     }
 
     fn take(from: &mut Found<'_>) -> Option<Self> {
         let (step, operands) = (from.number("step")?, from.homes("operands")?);
-        Some(Self { step, operands, results: take_results(from)? })
+        let results = take_results(from)?;
+        Some(Self { step, operands, results, moves: from.optional("moves")? })
     }
 }
 
@@ -327,10 +336,7 @@ impl Part for Standing {
 
     fn take(from: &mut Found<'_>) -> Option<Self> {
         let block = from.number("block")?;
-        let step = match from.attributes.iter().any(|a| a.0 == "step") {
-            true => Some(from.number("step")?),
-            false => None,
-        };
+        let step = from.optional("step")?;
         Some(Self { block, step, homes: from.homes("homes")? })
     }
 }

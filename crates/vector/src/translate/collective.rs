@@ -254,17 +254,52 @@ impl Translator<'_> {
         if let Some(&Dst::Narrow(row)) = what.dst.first() {
             let own = self.row32(what.src[0]);
             let value = self.one(Op::Permute, &[own, from], TY);
-            // Lanes whose source is on.
-            let lanes = self.splat(lanes);
-            let bit = self.lanes(LaneOp::Shr, &[lanes, from], TY);
-            let (one, zero) = (self.constant(1, TY), self.constant(0, TY));
-            let bit = self.lanes(LaneOp::And, &[bit, one], TY);
-            let is_on = self.one(Op::Test(Test::U(Rel::Ne)), &[bit, zero], Type::Mask);
+            let moves = what.pattern.as_ref().and_then(|(from, _)| Moves::of(from));
+            let is_on = match moves {
+                Some(moves) => self.moved(&moves, lanes),
+                None => self.bits_at(lanes, from),
+            };
             let value = self.one(Op::Select, &[is_on, value, own], TY);
             self.put(Home::Narrow(row), value, on);
         }
         if let Some(&Dst::Pred(pred)) = what.dst.get(1) {
             self.put(Home::Pred(pred), inside, on);
+        }
+    }
+
+    /// Returns the lanes whose lane in a row is among some.
+    fn bits_at(&mut self, lanes: Value, row: Value) -> Value {
+        let lanes = self.splat(lanes);
+        let bit = self.lanes(LaneOp::Shr, &[lanes, row], TY);
+        let (one, zero) = (self.constant(1, TY), self.constant(0, TY));
+        let bit = self.lanes(LaneOp::And, &[bit, one], TY);
+        self.one(Op::Test(Test::U(Rel::Ne)), &[bit, zero], Type::Mask)
+    }
+
+    /// Returns the lanes whose source is among some; anything for lanes that are their own source.
+    fn moved(&mut self, moves: &Moves, lanes: Value) -> Value {
+        let shifted = |this: &mut Self, by: i32| {
+            let op = if by < 0 { Op64::Shl } else { Op64::ShrU };
+            let amount = this.constant(by.unsigned_abs().into(), Type::Scalar);
+            if by == 0 { lanes } else { this.scalar_of(op, [lanes, amount]) }
+        };
+        match *moves {
+            Moves::From(lane) => {
+                let bit = shifted(self, lane as i32);
+                self.one(Op::MaskOfScalar, &[bit], Type::Mask)
+            }
+            Moves::By(by) => {
+                let bits = shifted(self, by);
+                self.one(Op::MaskOfBits, &[bits], Type::Mask)
+            }
+            Moves::Two(moves) => {
+                let [a, b] = moves.map(|(by, to)| {
+                    let (bits, to) = (shifted(self, by), self.constant(to.into(), Type::Scalar));
+                    self.scalar_of(Op64::And, [bits, to])
+                });
+                let bits = self.scalar_of(Op64::Or, [a, b]);
+                self.one(Op::MaskOfBits, &[bits], Type::Mask)
+            }
         }
     }
 
@@ -292,5 +327,39 @@ impl Translator<'_> {
         let relation = if let Shuffle::Up = mode { Rel::Ge } else { Rel::Le };
         let inside = self.one(Op::Test(Test::S(relation)), &[from, most], Type::Mask);
         (self.one(Op::Select, &[inside, from, lane], TY), inside)
+    }
+}
+
+/// The lanes that lanes have as their source, but for those that are their own.
+enum Moves {
+    /// One lane.
+    From(u8),
+    /// The lane so far above each.
+    By(i32),
+    /// The lanes so far above each of some lanes and each of others.
+    Two([(i32, u32); 2]),
+}
+
+impl Moves {
+    /// Returns the sources of a pattern, if they are of one of these kinds.
+    fn of(pattern: &[u8; 32]) -> Option<Self> {
+        if pattern.iter().all(|&from| from == pattern[0]) {
+            return Some(Self::From(pattern[0]));
+        }
+        let mut moves: Vec<(i32, u32)> = Vec::new();
+        for (lane, &from) in pattern.iter().enumerate() {
+            let by = i32::from(from) - lane as i32;
+            match moves.iter_mut().find(|other| other.0 == by) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None if by != 0 => moves.push((by, 1 << lane)),
+                None => {}
+            }
+        }
+        match moves[..] {
+            [] => Some(Self::By(0)),
+            [(by, _)] => Some(Self::By(by)),
+            [a, b] => Some(Self::Two([a, b])),
+            _ => None,
+        }
     }
 }

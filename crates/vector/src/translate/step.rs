@@ -9,6 +9,7 @@ use fast::code::{Dst, Generic, Guard, Kind, Src, Step};
 use fast::ops::{Native, Op64, Rel, Test};
 use ir::Ty;
 use ir::mods::{BoolOp, Cmp};
+use vm::CollectiveKind;
 
 /// The lanes that execute a step.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,18 @@ pub(super) struct On {
     pub(super) lanes: Value,
     /// Whether lanes that are off keep the old value of a result.
     pub(super) blend: bool,
+}
+
+/// Returns the operand of a shuffle whose lanes the result has, if it has no other role.
+fn moved_by(kind: &Kind) -> Option<Home> {
+    let Kind::Collective(what) = kind else { return None };
+    let (CollectiveKind::Shuffle(_), [moved @ Src::Narrow(i), rest @ ..]) =
+        (what.what.kind(), &what.src[..])
+    else {
+        return None;
+    };
+    let alone = !rest.contains(moved) && what.members != Some(*moved);
+    alone.then_some(Home::Narrow(*i))
 }
 
 /// Returns whether a relation of floats is one that compares two numbers or detects NaNs.
@@ -340,7 +353,9 @@ impl Translator<'_> {
             }
         }
         let values = operands.iter().map(|&home| self.read(Var::Home(home))).collect();
-        (Interpreted { step: self.step, operands, results }, values)
+        let moves = moved_by(kind).and_then(|moved| operands.iter().position(|&h| h == moved));
+        let moves = moves.map(|operand| operand as u32);
+        (Interpreted { step: self.step, operands, results, moves }, values)
     }
 
     /// Writes a result.

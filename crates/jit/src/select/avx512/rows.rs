@@ -93,6 +93,12 @@ impl Avx512<'_, '_> {
             _ => self.m(args[0]).to_vec(),
         };
         let distinct = self.distinct_parts(row);
+        if let Some(lanes) = self.masked_permutation(args[1]) {
+            let halves = [0, 1].map(|half| self.v(args[2], half));
+            let half = |half: usize| self.permute_half(&lanes, half, halves, masks[half]);
+            let list: Vec<VReg> = (0..distinct).map(half).collect();
+            return self.put_row(result, list);
+        }
         if let Some((op, operands)) = self.masked_operation(args[1]) {
             let parts = masks.into_iter().take(distinct).enumerate();
             let list: Vec<VReg> = parts
@@ -124,6 +130,27 @@ impl Avx512<'_, '_> {
             })
             .collect();
         self.put_row(result, list);
+    }
+
+    /// Half of a row permuted under a mask: other lanes keep what they have.
+    fn permute_half(
+        &mut self,
+        lanes: &[u32; 32],
+        half: usize,
+        halves: [VReg; 2],
+        mask: VReg,
+    ) -> VReg {
+        const PERMUTE: Op = Op::EVEX_Vpermt2d_zmm_k1z_zmm_zmmm512b32;
+        // The half's own lanes are the first ones.
+        let of_half = &lanes[16 * half..16 * (half + 1)];
+        let from: Vec<u32> = of_half.iter().map(|lane| lane ^ (16 * half as u32)).collect();
+        if (0..16).eq(from.iter().copied()) {
+            return halves[half];
+        }
+        let word = |i: usize| u64::from(from[2 * i]) | u64::from(from[2 * i + 1]) << 32;
+        let vector = self.pool.vector(std::array::from_fn(word));
+        let index = self.f.v2(MOVE32, Mem::pool(vector));
+        self.f.masked(mask).v4(PERMUTE, halves[half], index, halves[1 - half])
     }
 
     /// The low words of 64-bit lanes.
