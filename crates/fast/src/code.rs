@@ -800,7 +800,8 @@ impl Code {
     }
 
     /// Whether a block can come again.
-    pub(crate) fn has_loops(&self) -> bool {
+    #[must_use]
+    pub fn has_loops(&self) -> bool {
         self.blocks.iter().enumerate().any(|(b, block)| match &block.end {
             // On to the next block, if lanes are left; to a copy of a function and back, all of
             // them further on.

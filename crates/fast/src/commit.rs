@@ -115,15 +115,17 @@ impl Commits {
 }
 
 impl Machine<'_> {
+    /// Returns whether a CTA that ends now is committed, if that is not behind the last place.
+    #[inline]
+    pub(crate) fn commit_is_due(&self) -> bool {
+        self.commits.allowed && self.memory.kept() >= self.commits.threshold
+    }
+
     /// Commits the effects of ended CTAs, if allowed and if the journal is large enough. Called
     /// after a CTA has ended.
     #[inline]
     pub(crate) fn commit_memory(&mut self) {
-        let commits = &self.commits;
-        if commits.allowed
-            && self.memory.kept() >= commits.threshold
-            && self.stats.slots.issues() <= commits.last
-        {
+        if self.commit_is_due() && self.stats.slots.issues() <= self.commits.last {
             self.memory.settle();
             self.commits.done = self.stats;
             self.commits.output = self.output.len();

@@ -167,6 +167,9 @@ fn variables(setup: &Setup<'_>) -> Vec<Range<u64>> {
 
 /// Returns the coordinates of the `index`-th element of a box, x fastest.
 pub(crate) fn unrank(index: u64, size: [u32; 3]) -> [u32; 3] {
+    if size[1] == 1 && size[2] == 1 {
+        return [index as u32, 0, 0];
+    }
     let (x, y) = (u64::from(size[0]), u64::from(size[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }

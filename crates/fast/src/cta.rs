@@ -40,6 +40,8 @@ pub(crate) struct CtaStorage {
     threads: u32,
     order: Option<Order>,
     pub(crate) warps: Vec<Warp>,
+    /// Whether the interpreter has placed warps, or looked after one, since the storage was reset.
+    pub(crate) has_positions: bool,
     pub(crate) shared: Vec<u8>,
     pub(crate) local: LocalMemory,
     pub(crate) barriers: Vec<Barrier>,
@@ -53,6 +55,7 @@ impl CtaStorage {
         self.number = NEXT_NUMBER.fetch_add(1, Relaxed);
         (self.threads, self.order) = (threads, context.order);
         let warps = (0..threads).step_by(WARP_SIZE as usize);
+        self.has_positions = true;
         self.warps = warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
         self.shared = vec![0; context.shared.bytes() as usize];
         self.local = LocalMemory::new(code, threads as usize);
@@ -78,19 +81,28 @@ impl CtaStorage {
     /// Prepares the storage of a CTA that has ended for another one. With `positions`, the
     /// positions of warps are reset, too, because no worker keeps them.
     pub(crate) fn reset(&mut self, code: &Code, positions: bool) {
-        for warp in &mut self.warps {
-            warp.reset(code);
-            if positions {
-                warp.reset_position(code);
-            }
+        if std::mem::replace(&mut self.has_positions, positions) || positions {
+            self.warps.iter_mut().for_each(Warp::make_stale);
+        }
+        self.clear(code);
+        if positions {
+            self.warps.iter_mut().for_each(|warp| warp.reset_position(code));
+        }
+        self.barriers.iter_mut().for_each(Barrier::clear);
+        self.asynchronous.clear();
+    }
+
+    /// Clears registers that may be read before they are written, and memory.
+    #[inline]
+    pub(crate) fn clear(&mut self, code: &Code) {
+        if !code.cleared.is_empty() {
+            self.warps.iter_mut().for_each(|warp| warp.clear(code));
         }
         // Even an empty fill is a call.
         if !self.shared.is_empty() {
             self.shared.fill(0);
         }
         self.local.clear(code);
-        self.barriers.iter_mut().for_each(Barrier::clear);
-        self.asynchronous.clear();
     }
 
     /// Returns whether there is storage for no thread.

@@ -362,17 +362,17 @@ impl<'m> Machine<'m> {
             }
             let charges = &mut self.stats.charges;
             charges.max_depth = charges.max_depth.max(1);
-            for warp in cta.storage.warps.iter().filter(|warp| !warp.stale) {
-                charges.add(&warp.stack.charges);
+            if cta.storage.has_positions {
+                for warp in cta.storage.warps.iter().filter(|warp| !warp.stale) {
+                    charges.add(&warp.stack.charges);
+                }
             }
             self.reclaim_storage();
             if self.screened {
                 let cta = self.ctas[self.slot].index;
                 self.observer.screen().into_iter().for_each(|screen| screen.cta_ended(cta));
             }
-            self.stats.ctas += 1;
-            self.progress = true;
-            self.stalled = 0;
+            self.count_ended_cta();
             // The CTAs of a cluster begin in the order of their ranks.
             let filled = self.refill(self.slot);
             self.slot = filled.last().unwrap_or(self.slot);
@@ -391,6 +391,39 @@ impl<'m> Machine<'m> {
         let round = self.ctas[self.slot + 1..].iter().all(|cta| !cta.alive);
         self.next_slot();
         if round { self.round() } else { Ok(()) }
+    }
+
+    fn count_ended_cta(&mut self) {
+        self.stats.ctas += 1;
+        self.progress = true;
+        self.stalled = 0;
+    }
+
+    /// Goes on from the visited CTA, which has ended, to the next one in the same storage, and
+    /// returns whether that is possible: the CTAs that follow have not begun, and of the warps of
+    /// the one that has ended, the interpreter has looked after none. Nothing is committed.
+    #[inline]
+    pub(crate) fn follow_in_place(&mut self) -> bool {
+        let (slot, next) = (self.slot, (self.slot + 1) % self.ctas.len());
+        let cta = &self.ctas[slot];
+        let is_alone = self.context.cluster_size == 1 && !self.screened && self.detail.is_none();
+        let is_next = match next == slot {
+            true => !self.rest.is_empty(),
+            false => self.ctas[next].alive && self.ctas[next].storage.is_empty(),
+        };
+        if !is_alone || !is_next || cta.storage.has_positions {
+            return false;
+        }
+        let charges = &mut self.stats.charges;
+        charges.max_depth = charges.max_depth.max(1);
+        self.count_ended_cta();
+        self.fill_slot(slot);
+        if let Ok([ended, next]) = self.ctas.get_disjoint_mut([slot, next]) {
+            std::mem::swap(&mut ended.storage, &mut next.storage);
+        }
+        self.next_slot();
+        self.ctas[next].storage.clear(self.context.code);
+        true
     }
 
     /// Ends a round over all resident CTAs. A launch whose state repeats is declined, because the

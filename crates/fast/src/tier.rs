@@ -39,14 +39,9 @@ pub trait Worker {
     /// keeps them itself.
     fn write_back(&mut self, visit: &mut Visit<'_, '_>);
 
-    /// Passes on what it has counted and not passed on yet ([`Visit::count`]), in a visit to the
-    /// CTA that it has counted for.
-    ///
-    /// # Errors
-    /// Returns [`Declined`] if the exact engine has to run the launch.
-    fn flush(&mut self, _: &mut Visit<'_, '_>) -> Result<(), Declined> {
-        Ok(())
-    }
+    /// Passes on what it has counted and not passed on yet ([`Visit::count_of_ended`]). No CTA goes
+    /// on.
+    fn flush(&mut self, _: &mut Visit<'_, '_>) {}
 
     /// Returns the worker's own counts in a launch in detail since the last call.
     fn counts(&mut self) -> WorkerCounts {
@@ -336,6 +331,9 @@ pub struct Tally {
     pub progress: u64,
 }
 
+/// A worker keeps the counts of less than this share of the issues that a CTA may still take.
+const KEPT_SHARE: u64 = 16;
+
 impl Visit<'_, '_> {
     /// Returns the decoded kernel.
     #[inline]
@@ -409,10 +407,19 @@ impl Visit<'_, '_> {
     /// Returns [`Declined`] if the CTA has taken more issues than the limit.
     #[inline]
     pub fn count(&mut self, tally: &Tally) -> Result<(), Declined> {
+        self.count_of_ended(tally);
+        let machine = &mut *self.machine;
+        machine.progress |= tally.progress != 0;
+        machine.issued |= tally.issues != 0;
+        machine.issue(tally.issues)
+    }
+
+    /// Adds the counts of what the worker has executed of CTAs that have ended: that these have not
+    /// taken more issues than the limit is known ([`Self::may_keep_counts`]).
+    #[inline]
+    pub fn count_of_ended(&mut self, tally: &Tally) {
         let machine = &mut *self.machine;
         let n = tally.issues;
-        machine.progress |= tally.progress != 0;
-        machine.issued |= n != 0;
         if let Some(detail) = &mut machine.detail {
             detail.counts.branch_targets += tally.branches;
             detail.counts.collectives += tally.collectives + tally.unnamed;
@@ -428,7 +435,21 @@ impl Visit<'_, '_> {
         let lanes = GroupLanes { never_launched, exited, waiting: 0, active };
         stats.slots.add(&LaneSlots::of_issues(n, WARP_SIZE, lanes));
         stats.slots.predicate_off(tally.off);
-        machine.issue(n)
+    }
+
+    /// Returns whether a worker may keep the counts of a CTA that has ended until other ones have,
+    /// which take `most` issues in all at most: nothing looks at them before, and even if one CTA
+    /// had taken them all, that would be far from the limit.
+    #[inline]
+    #[must_use]
+    pub fn may_keep_counts(&self, most: u64) -> bool {
+        let machine = &*self.machine;
+        let left = machine.context.limit.saturating_sub(machine.issues());
+        most <= left / KEPT_SHARE
+            && machine.issue_limit == u64::MAX
+            && machine.context.cluster_size == 1
+            && !machine.screened
+            && !machine.commit_is_due()
     }
 
     /// Returns whether CTAs run one after another, so that a worker may keep its counts until the
@@ -513,7 +534,9 @@ impl Visit<'_, '_> {
     pub fn end_warp(&mut self, warp: usize) {
         let machine = &mut *self.machine;
         if self.held != Some(warp) {
-            let warp = &mut machine.ctas[machine.slot].storage.warps[warp];
+            let storage = &mut machine.ctas[machine.slot].storage;
+            storage.has_positions = true;
+            let warp = &mut storage.warps[warp];
             warp.reset_position(machine.context.code);
             warp.exited = warp.launched;
         }

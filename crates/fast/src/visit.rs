@@ -27,11 +27,10 @@ impl<'m> Machine<'m> {
         end
     }
 
-    /// Has the worker pass on its counts. The launch has been stopped: that it may be declined does
-    /// not matter any more.
+    /// Has the worker pass on its counts.
     pub(crate) fn flush(&mut self) {
         if let Some(mut worker) = self.worker.take() {
-            let _ = worker.flush(&mut Visit::new(self));
+            worker.flush(&mut Visit::new(self));
             self.worker = Some(worker);
         }
     }
@@ -83,7 +82,9 @@ impl Visit<'_, '_> {
         }
         self.release();
         let machine = &mut *self.machine;
-        std::mem::swap(&mut machine.ctas[machine.slot].storage.warps[warp], &mut self.warp);
+        let storage = &mut machine.ctas[machine.slot].storage;
+        storage.has_positions = true;
+        std::mem::swap(&mut storage.warps[warp], &mut self.warp);
         machine.group = warp;
         self.warp.reset_position(machine.context.code);
         self.held = Some(warp);
@@ -125,6 +126,19 @@ impl Visit<'_, '_> {
         }
         machine.allocate_storage(machine.slot, false);
         Ok(true)
+    }
+
+    /// Goes on to the next CTA as [`Self::next_cta`] does, in the storage of the visited one, if no
+    /// more is to be done. Returns `false`, having changed nothing, if it is.
+    #[inline]
+    pub fn follow_in_place(&mut self) -> bool {
+        let turns = self.warps() as u32;
+        let follows =
+            self.held.is_none() && self.machine.may_follow(turns) && self.machine.follow_in_place();
+        if follows {
+            self.machine.turns = self.machine.turns.wrapping_add(turns);
+        }
+        follows
     }
 
     pub(crate) fn release(&mut self) {
@@ -241,15 +255,12 @@ impl Visit<'_, '_> {
         self.warp.parked = parked;
     }
 
-    /// Adds the charges of a worker's changes to stacks of the CTA's warps. They go to the first
-    /// warp, because only sums are reported.
+    /// Adds the charges of a worker's changes to stacks of the CTA's warps. They are the launch's,
+    /// because only sums are reported.
     #[inline]
     pub fn charge(&mut self, charges: &StackCharges) {
-        self.release();
         let machine = &mut *self.machine;
-        let first = &mut machine.ctas[machine.slot].storage.warps[0];
-        first.reset_position(machine.context.code);
-        first.stack.charges.add(&Charges {
+        machine.stats.charges.add(&Charges {
             splits: charges.split_branches + charges.split_returns,
             merges: charges.merges,
             pushes: charges.pushes,
@@ -257,11 +268,11 @@ impl Visit<'_, '_> {
             max_depth: charges.max_height,
             ..Charges::default()
         });
-        if let Some(detail) = &mut self.machine.detail {
+        if let Some(detail) = &mut machine.detail {
             detail.counts.branch_targets += charges.split_branches + charges.more_paths;
         }
         let paths = 2 * charges.split_branches + charges.more_paths;
-        self.machine.stats.divergent_branches += charges.split_branches;
-        self.machine.stats.divergent_paths += paths;
+        machine.stats.divergent_branches += charges.split_branches;
+        machine.stats.divergent_paths += paths;
     }
 }

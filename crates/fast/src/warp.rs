@@ -59,9 +59,13 @@ impl Warp {
 
     /// Prepares the warp for another CTA. The position is reset only by [`Self::reset_position`],
     /// because a worker mostly keeps it itself.
-    pub(crate) fn reset(&mut self, code: &Code) {
+    pub(crate) fn make_stale(&mut self) {
         self.stale = true;
         self.frames.clear();
+    }
+
+    /// Clears the registers that may be read before they are written.
+    pub(crate) fn clear(&mut self, code: &Code) {
         for src in &code.cleared {
             match *src {
                 Src::Narrow(i) => self.narrow[i as usize] = Narrow::ZERO,

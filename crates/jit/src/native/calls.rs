@@ -12,6 +12,7 @@ use fast::code::End;
 use fast::{BARRIERS, Declined, Tally, Until, Visit};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use vector::BlockCounts;
 use vm::BACK_EDGES;
 
 /// The state that calls back work on.
@@ -78,22 +79,35 @@ pub(super) fn add_block_counters(code: &Code, frame: &mut Frame) {
     let more = unsafe {
         std::slice::from_raw_parts_mut(frame.more_block_counters, more_block_counters(code))
     };
-    let cells = frame.block_counters.iter_mut().chain(more);
-    let tally = &mut frame.tally;
-    for (cell, counts) in cells.zip(&code.facts.block_counts) {
+    // Sums are in registers: in the frame, each would wait for the one before.
+    let (mut tally, mut sums) = (Tally::default(), [0; 3]);
+    let mut add = |cell: &mut u64, counts: &BlockCounts| {
         let (times, lanes) = (*cell >> 32, *cell & 0xffff_ffff);
         *cell = 0;
         tally.issues += times * u64::from(counts.issues);
         tally.lanes += lanes * u64::from(counts.issues);
         tally.blocks += times * u64::from(counts.head);
         tally.branches += times * u64::from(counts.branches);
-        let [splits, pushes, merges] = counts.splits.map(|count| times * u64::from(count));
-        frame.splits.split_branches += splits;
-        frame.splits.pushes += pushes;
-        frame.splits.merges += merges;
-        // The interpreter's accesses have been subtracted.
-        tally.memory = tally.memory.wrapping_add(times * u64::from(counts.memory));
-    }
+        for (sum, count) in sums.iter_mut().zip(counts.splits) {
+            *sum += times * u64::from(count);
+        }
+        tally.memory += times * u64::from(counts.memory);
+    };
+    let (first, others) =
+        code.facts.block_counts.split_at(code.facts.block_counts.len().min(BLOCK_COUNTERS));
+    frame.block_counters.iter_mut().zip(first).for_each(|(cell, counts)| add(cell, counts));
+    more.iter_mut().zip(others).for_each(|(cell, counts)| add(cell, counts));
+    let to = &mut frame.tally;
+    to.issues += tally.issues;
+    to.lanes += tally.lanes;
+    to.blocks += tally.blocks;
+    to.branches += tally.branches;
+    // The interpreter's accesses have been subtracted.
+    to.memory = to.memory.wrapping_add(tally.memory);
+    let [splits, pushes, merges] = sums;
+    frame.splits.split_branches += splits;
+    frame.splits.pushes += pushes;
+    frame.splits.merges += merges;
 }
 
 /// Counts the lanes of the running warp that are not live for its issues since it was last taken.

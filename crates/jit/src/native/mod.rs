@@ -28,12 +28,13 @@ use crate::layout::Layouts;
 use crate::machine_code::{Entries, Facts, MachineCode};
 use crate::pool::PoolRow;
 use crate::{Coverage, MAX_STEPS, Refused, translated};
+use fast::code::Kind;
 use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Visit, Worker};
 use memmap2::{Mmap, MmapMut};
 use runner::CompiledWorker;
 use std::borrow::BorrowMut;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use vm::State;
+use vm::{BACK_EDGES, State, WARP_SIZE};
 use warp_contexts::CtaContexts;
 
 /// A kernel and its code.
@@ -60,6 +61,8 @@ struct Code {
     /// frame's list.
     region_entries: Vec<(u32, usize)>,
     coverage: Coverage,
+    /// Most issues of a warp in one visit, where that is known and nothing reads their number.
+    most_issues: Option<u64>,
     /// Layouts that workers of earlier launches have found.
     spare_layouts: Mutex<Vec<Layouts>>,
     /// Contexts that the worker of an earlier launch has left.
@@ -330,11 +333,23 @@ fn code(
         #[cfg(not(target_arch = "x86_64"))]
         _ => return Err(Refused::Host),
     };
-    place(made)
+    place(made, most_issues(kernel.code()))
+}
+
+/// Returns the most issues of a warp in one visit: between two back-edges, each lane executes a
+/// step once. Returns `None` if the kernel reads their number, or if functions call themselves.
+fn most_issues(code: &fast::code::Code) -> Option<u64> {
+    let is_counted = |kind: &Kind| matches!(kind, Kind::Clock { .. } | Kind::SaveFrame(_));
+    if code.steps.iter().any(|step| is_counted(&step.kind)) {
+        return None;
+    }
+    let rounds = if code.has_loops() { BACK_EDGES + 1 } else { 1 };
+    let places = (code.steps.len() + code.blocks.len()) as u64;
+    Some(places * u64::from(rounds) * u64::from(WARP_SIZE))
 }
 
 /// Places code in pages of its own: writable first, then executable.
-fn place(made: MachineCode) -> Result<Code, Refused> {
+fn place(made: MachineCode, most_issues: Option<u64>) -> Result<Code, Refused> {
     let MachineCode { bytes, pool, entries, facts } = made;
     let lost = || Refused::Encoding("a label was lost".to_owned());
     let memory = |error: std::io::Error| Refused::Memory(error.to_string());
@@ -367,6 +382,7 @@ fn place(made: MachineCode) -> Result<Code, Refused> {
         constants: pool,
         region_entries,
         coverage: Coverage { native, steps, bytes: bytes.len() },
+        most_issues,
         spare_layouts: Mutex::default(),
         spare_contexts: Mutex::default(),
         facts,

@@ -138,14 +138,29 @@ impl<'c> CompiledWorker<'c> {
     ) -> Result<(), Declined> {
         let end = self.run(visit, contexts);
         visit.set_live(contexts.barriers.live);
-        let splits = std::mem::take(&mut self.frame.splits);
-        if splits != StackCharges::default() {
-            visit.charge(&splits);
-        }
+        self.charge(visit);
         if let Some(worker_counters) = &mut self.worker_counters {
             worker_counters.take(&self.frame.counters);
         }
         end
+    }
+
+    /// Passes on the changes to stacks.
+    fn charge(&mut self, visit: &mut Visit<'_, '_>) {
+        let splits = std::mem::take(&mut self.frame.splits);
+        if splits != StackCharges::default() {
+            visit.charge(&splits);
+        }
+    }
+
+    /// Passes on the counts that have been kept.
+    fn flush_kept(&mut self, visit: &mut Visit<'_, '_>) {
+        if std::mem::take(&mut self.kept_visits) == 0 {
+            return;
+        }
+        add_block_counters(self.code, &mut self.frame);
+        self.charge(visit);
+        visit.count_of_ended(&std::mem::take(&mut self.frame.tally));
     }
 
     /// Prepares the frame for a visit.
@@ -208,7 +223,9 @@ impl<'c> CompiledWorker<'c> {
         // executable memory that `code` owns, or `turns`.
         let enter: extern "C" fn(*mut Frame) =
             unsafe { std::mem::transmute(code.enter as *const u8) };
-        for pass in 1.. {
+        let mut pass = 0;
+        loop {
+            pass += 1;
             enter(&raw mut *self.frame);
             if let Some(panic) = host.panic.take() {
                 resume_unwind(panic);
@@ -218,12 +235,24 @@ impl<'c> CompiledWorker<'c> {
             if self.log.as_ref().is_some_and(|log| log.refused) {
                 return Err(fast::REFUSED);
             }
-            if self.kept_visits == MAX_KEPT_VISITS || !may_keep_counts(&host, &self.frame) {
+            let ended = host.contexts.barriers.live == 0;
+            let keeps = match ended {
+                true => may_keep_counts_of_ended(&host, &self.frame, self.kept_visits),
+                false => may_keep_counts(&host, &self.frame),
+            };
+            if self.kept_visits == MAX_KEPT_VISITS || !keeps {
                 break;
             }
             self.kept_visits += 1;
             let progress = std::mem::take(&mut self.frame.tally.progress) != 0;
-            if !progress || pass == MAX_PASSES || self.log.is_some() {
+            if ended && host.cta_windows.is_empty() && host.visit.follow_in_place() {
+                host.contexts.begin(code, host.visit);
+                self.cta = host.visit.cta();
+                begin_turns(&mut self.frame, code);
+                pass = 0;
+                continue;
+            }
+            if ended || !progress || pass == MAX_PASSES || self.log.is_some() {
                 host.visit.set_back_edges_left(self.frame.back_edges_left.max(0) as u32);
                 host.visit.keep_counts(progress);
                 return Ok(());
@@ -248,10 +277,22 @@ fn begin_turns(frame: &mut Frame, code: &Code) {
 /// Returns whether the counts of a visit may be passed on later: nothing looks at them before, and
 /// the lanes that run are not told apart by warps, of which all lanes live.
 fn may_keep_counts(host: &Host<'_, '_, '_>, frame: &Frame) -> bool {
-    let issued = frame.warp != frame.warps.wrapping_sub(1);
     let lanes = host.contexts.warps.len() * WARP_SIZE as usize;
     let all_live = host.contexts.barriers.live as usize == lanes;
-    issued && all_live && host.visit.is_only_resident()
+    has_issued(frame) && all_live && host.visit.is_only_resident()
+}
+
+/// The same for the last visit to a CTA, all warps of which were launched with all lanes.
+fn may_keep_counts_of_ended(host: &Host<'_, '_, '_>, frame: &Frame, kept_visits: u32) -> bool {
+    let Some(most) = host.code.most_issues else { return false };
+    let warps = host.contexts.warps.len();
+    let most = most.saturating_mul(warps as u64).saturating_mul(u64::from(kept_visits) + 1);
+    let full = host.visit.launched(warps - 1) == u32::MAX;
+    has_issued(frame) && full && host.visit.may_keep_counts(most)
+}
+
+fn has_issued(frame: &Frame) -> bool {
+    frame.warp != frame.warps.wrapping_sub(1)
 }
 
 impl Drop for CompiledWorker<'_> {
@@ -287,6 +328,7 @@ impl Worker for CompiledWorker<'_> {
             }
             if !visit.next_cta()? {
                 self.spare.push(contexts);
+                self.flush_kept(visit);
                 return Ok(());
             }
             self.drop_expired_windows(visit);
@@ -303,12 +345,8 @@ impl Worker for CompiledWorker<'_> {
         }
     }
 
-    fn flush(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined> {
-        if std::mem::take(&mut self.kept_visits) == 0 {
-            return Ok(());
-        }
-        add_block_counters(self.code, &mut self.frame);
-        visit.count(&std::mem::take(&mut self.frame.tally))
+    fn flush(&mut self, visit: &mut Visit<'_, '_>) {
+        self.flush_kept(visit);
     }
 
     fn counts(&mut self) -> WorkerCounts {
