@@ -1,5 +1,5 @@
-//! Strongly connected components of a directed graph, by Tarjan's algorithm ("Depth-first search and
-//! linear graph algorithms", SIAM Journal on Computing, 1972).
+//! Strongly connected components of a directed graph, by Tarjan's algorithm ("Depth-first search
+//! and linear graph algorithms", SIAM Journal on Computing, 1972).
 
 use rustc_hash::FxHashMap;
 

@@ -2,11 +2,11 @@
 //!
 //! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and
 //! [`PostDominators`], [`Loops`], [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers),
-//! [`ControlDependence`], [`components`], and [`Structure`] (the region tree of a structured graph).
-//! All are iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR function,
-//! [`passes`] rewrite functions, [`analysis`] finds what is known of its values in the lanes of a
-//! group, [`params`] what is accessed through a kernel's parameters,
-//! [`footprint`] which bytes each CTA accesses.
+//! [`ControlDependence`], [`components`], and [`Structure`] (the region tree of a structured
+//! graph). All are iterative and near-linear in time and memory. [`kernel`] makes the graph of an
+//! IR function, [`passes`] rewrite functions, [`analysis`] finds what is known of its values in the
+//! lanes of a group, [`params`] what is accessed through a kernel's parameters, [`footprint`] which
+//! bytes each CTA accesses.
 
 pub mod analysis;
 mod components;
