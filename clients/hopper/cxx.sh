@@ -3,8 +3,8 @@
 #   cxx.sh [cute|cutlass|flash_attention|thunderkittens ...]   all whose checkout is named, by default
 # Environment: CUTLASS_SOURCE, a checkout of NVIDIA/cutlass; FLASH_ATTENTION_SOURCE, one of Dao-AILab/flash-attention (with
 # CUTLASS_SOURCE); THUNDERKITTENS_SOURCE, one of HazyResearch/ThunderKittens; ORDERS, how many random orders each program also runs in (0);
-# MUTANTS, the share of mutations of each program that are run in place of the program (`programs.py`), and SURVIVORS, a folder for lists of
-# those that are not found.
+# MUTANTS, the share of mutations of each program that are run in place of the program (`programs.py`), ONLY, a pattern of their classes and
+# places, and SURVIVORS, a folder for lists of those that are not found.
 # A program passes if its own comparison with a reference does; the tutorials of CuTe and the sizes of ThunderKittens' levels have
 # programs of ours around them. A compilation takes one to two minutes.
 source "$(dirname "$0")/../common.sh"
@@ -34,7 +34,7 @@ mutated() {
   shift 2
   [ -z "${found[$program]:-}" ] || return 0
   SIMTLAB_CLIENTS=0 "$built/simtlab" exec --libraries "$built" --capability 9.0 --check=race,sync --quiet -- "$environment/bin/python" \
-    "$here/clients/hopper/programs.py" --share "$MUTANTS" ${SURVIVORS:+--list "$SURVIVORS/$program $*"} "$expected" "$programs/$program" "$@" || failed=1
+    "$here/clients/hopper/programs.py" --share "$MUTANTS" --only "${ONLY:-}" ${SURVIVORS:+--list "$SURVIVORS/$program $*"} "$expected" "$programs/$program" "$@" || failed=1
 }
 
 # passes EXPECTED PROGRAM ARGUMENT...: runs it in each way; its output has to match a pattern, and what the checks find be as told above.

@@ -1,4 +1,4 @@
-"""Mutations of the kernels of programs in CUDA C++: programs.py [--share S] [--list FILE] EXPECTED PROGRAM ARGUMENT...
+"""Mutations of the kernels of programs in CUDA C++: programs.py [--share S] [--only TEXT] [--list FILE] EXPECTED PROGRAM ARGUMENT...
 
 PROGRAM has its PTX in a fat binary that is not compressed (`nvcc -no-compress`). A mutant is a copy of it in which one place of the protocol of
 a kernel that it launches is changed (`mutations.py`). It runs under checks, with asynchronous steps done late, until the launches of that
@@ -134,6 +134,7 @@ def kernels(text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--only", default="", help="mutants whose class and place have this pattern")
     parser.add_argument("--list")
     parser.add_argument("expected")
     parser.add_argument("program")
@@ -156,7 +157,7 @@ def main():
                 for each, place, mutant in mutants(text[begin:end]) if launches[kernel] else ():
                     place, mutant, count = place + begin, text[:begin] + mutant + text[end:], count + 1
                     where = f"{name} ptx:{line_of(text, place)}"
-                    if chosen(f"{each} {where}", options.share):
+                    if chosen(f"{each} {where}", options.share) and re.search(options.only, f"{each} {where}"):
                         kind, told = run.outcome(mutant, f"{text[:place]}trap; {text[place:]}", options.expected)
                         outcomes.add(each, kind, where, told)
     print(f"{name}: a sample of {count} mutants")
