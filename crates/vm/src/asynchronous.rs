@@ -600,7 +600,8 @@ fn step<const N: usize, O: Observer<N>>(
     crate::announce::begin(state, observer);
     let batch = &state.queue.batches[index];
     let issuer = batch[0].issuer;
-    let done = if batch.iter().all(|op| op.transfers.is_empty()) {
+    let completes = batch.iter().all(|op| op.transfers.is_empty());
+    let done = if completes {
         let batch = state.queue.remove(index);
         batch.iter().try_for_each(|operation| complete(state, operation))
     } else {
@@ -617,7 +618,7 @@ fn step<const N: usize, O: Observer<N>>(
     }
     let mut releases = SmallVec::<[Release<N>; 2]>::new();
     if let Some(place) = state.resident[issuer.slot].as_deref().map(|cta| cta.place) {
-        crate::mbarrier::wake(program, state, place, &mut releases, observer);
+        crate::mbarrier::wake(program, state, (place, completes), &mut releases, observer);
     }
     crate::engine::let_go(program, state, &releases);
     crate::announce::pass_on(state, observer);

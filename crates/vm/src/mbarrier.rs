@@ -105,7 +105,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         }
     }
     if kind == AccessKind::Atomic {
-        wake(program, state, place, releases, observer);
+        wake(program, state, (place, true), releases, observer);
     }
     Ok(Outcome::Advance)
 }
@@ -334,11 +334,12 @@ pub(crate) fn barrier_of<const N: usize>(
     Some(((slot, offset), done))
 }
 
-/// Wakes the threads of a cluster whose phase has completed, or whose groups of copies are done.
+/// Wakes the threads of a cluster whose groups of copies are done after a step, and those whose
+/// phase has completed, if the step has completed operations: no other changes barriers.
 pub(crate) fn wake<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
-    place: Place,
+    (place, completes): (Place, bool),
     releases: &mut SmallVec<[Release<N>; 2]>,
     observer: &mut O,
 ) {
@@ -348,13 +349,16 @@ pub(crate) fn wake<const N: usize, O: Observer<N>>(
         };
         let ready: Vec<usize> = (0..cta.parked.len())
             .filter(|&thread| match cta.parked[thread].map(|p| p.wait) {
-                Some(Waiting::Mbarrier) => {
+                Some(Waiting::Mbarrier) if completes => {
                     barrier_of(program, state, cta, thread).is_some_and(|found| found.1)
                 }
                 Some(Waiting::Groups(_)) => crate::groups::is_done(program, state, cta, thread),
                 _ => false,
             })
             .collect();
+        if ready.is_empty() {
+            continue;
+        }
         if let Some(cta) = state.resident[slot].as_deref_mut() {
             cta.failed_tries.retain(|thread, _| !ready.contains(thread));
         }
