@@ -13,6 +13,8 @@ use vm::{TensorOp, TensorPlan};
 
 /// Bytes of units that are copied one by one.
 const UNIT: usize = 16;
+/// Bytes of shared memory within which swizzles move units.
+const LINE: usize = 128;
 /// The bits of an address in the shared memory of a cluster that are the rank of a CTA.
 const RANK: u64 = 0xff00_0000;
 
@@ -141,12 +143,7 @@ fn load_units(
         && swizzle.keeps(UNIT as u64)
         && bytes.shared.is_multiple_of(UNIT as u64)
     {
-        for (from, address) in units.iter().zip((bytes.shared..).step_by(UNIT)) {
-            let at = ((swizzle.place(address) & 0xffff_ffff) ^ base) as usize;
-            let to = memory.shared.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-            *to.ok_or(UNDEFINED)? = *from;
-        }
-        return Ok(());
+        return put_units(memory.shared, (bytes.shared, base), units, swizzle);
     }
     let mut done = 0;
     for unit in swizzle.units(bytes) {
@@ -162,6 +159,37 @@ fn load_units(
             }
         }
         done += len;
+    }
+    Ok(())
+}
+
+/// Writes units that follow each other from an address on before the swizzle, a line at a time:
+/// all units of a line change places in one way.
+fn put_units(
+    shared: &mut [u8],
+    (mut address, base): (u64, u64),
+    mut units: &[[u8; UNIT]],
+    swizzle: TensorSwizzle,
+) -> Result<(), Declined> {
+    while !units.is_empty() {
+        let first = (address % LINE as u64) as usize / UNIT;
+        let (these, rest) = units.split_at(units.len().min(LINE / UNIT - first));
+        let flip = (swizzle.place(address) ^ address) as usize / UNIT;
+        let line = (((address - (first * UNIT) as u64) & 0xffff_ffff) ^ base) as usize;
+        let places = (first..).map(|unit| (unit ^ flip) % (LINE / UNIT));
+        if let Some(line) = shared.get_mut(line..).and_then(<[u8]>::first_chunk_mut::<LINE>) {
+            let (line, _) = line.as_chunks_mut::<UNIT>();
+            for (from, to) in these.iter().zip(places) {
+                line[to] = *from;
+            }
+        } else {
+            for (from, to) in these.iter().zip(places) {
+                let to = shared.get_mut(line + to * UNIT..).and_then(<[u8]>::first_chunk_mut);
+                *to.ok_or(UNDEFINED)? = *from;
+            }
+        }
+        address += (these.len() * UNIT) as u64;
+        units = rest;
     }
     Ok(())
 }
