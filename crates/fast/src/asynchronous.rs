@@ -194,8 +194,17 @@ impl Machine<'_> {
         };
         let operand = |lane: usize, i: usize| op.src.get(i).map_or(0, |&src| warp.lane(src, lane));
         let (mut results, mut places, mut changed) = ([0; LANES], [(0, 0); LANES], false);
+        // Most operations of a warp are on one barrier, and its tests are alike.
+        let one = warp.uniform(memory.address).is_some();
+        let tests = matches!(kind, MbarrierKind::Test { .. } | MbarrierKind::Try { .. });
+        let alike = one && tests && op.src.get(1).is_none_or(|&src| warp.uniform(src).is_some());
+        let mut known = None;
         for lane in lanes(on) {
-            let (slot, at) = self.shared_place(warp, memory, lane, 8)?;
+            let (slot, at) = match known {
+                Some(place) if one => place,
+                _ => self.shared_place(warp, memory, lane, 8)?,
+            };
+            known = Some((slot, at));
             let cta = &mut self.ctas[slot];
             let old = cta.barrier_word(at);
             let made = vm::mbarrier_effect(kind, old, operand(lane, 1), operand(lane, 2) as u32);
@@ -203,6 +212,10 @@ impl Machine<'_> {
             if let Some(word) = word {
                 cta.set_barrier_word(at, word);
                 changed |= word != old;
+            }
+            if alike {
+                (results, places) = ([result; LANES], [(slot, at); LANES]);
+                break;
             }
             (results[lane], places[lane]) = (result, (slot, at));
         }

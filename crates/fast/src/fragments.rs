@@ -144,11 +144,17 @@ fn put_tiles(warp: &mut Warp, op: &Bulk, results: &[[u32; LANES]; 4]) {
 impl Warp {
     /// The value of an operand, if all lanes have the same.
     pub(crate) fn uniform(&self, src: Src) -> Option<u64> {
-        let value = self.lane(src, 0);
         let same = match src {
             Src::Const(_) | Src::ConstPair(..) | Src::Line(_, 0, _) => true,
-            _ => (1..LANES).all(|lane| self.lane(src, lane) == value),
+            Src::Narrow(i) => is_uniform(&self.narrow[i as usize].0),
+            Src::Wide(i) | Src::Pair(i, _) => is_uniform(&self.wide[i as usize].0),
+            _ => (1..LANES).all(|lane| self.lane(src, lane) == self.lane(src, 0)),
         };
-        same.then_some(value)
+        same.then(|| self.lane(src, 0))
     }
+}
+
+/// Returns whether all lanes have the same value.
+fn is_uniform<T: Copy + PartialEq>(row: &[T; LANES]) -> bool {
+    row.iter().fold(true, |same, value| same & (*value == row[0]))
 }
