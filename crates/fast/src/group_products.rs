@@ -1,8 +1,8 @@
 //! Products of warp groups ([`crate::asynchronous`]).
 //!
 //! Products of the same sums that follow each other, with nothing between them that sees the sums,
-//! are computed together: the sums are read and written once. The factors of each are read where it
-//! takes effect.
+//! are computed together, where their results are: the sums are read and written once. The factors
+//! of each are read where it takes effect.
 
 use crate::Declined;
 use crate::asynchronous::{Event, UNDEFINED};
@@ -13,6 +13,7 @@ use crate::warp::Warp;
 use products::{Factors, GroupMultiply, Tile};
 use simt::Pc;
 use simt::matrix::{A_REGISTERS, Descriptor, Role, THREADS, WARPS};
+use std::ops::Range;
 use vm::WarpGroupOp;
 
 /// Most products that are computed together: more would take memory, not less time.
@@ -122,7 +123,7 @@ impl Machine<'_> {
         sources: &Sources<'_>,
         (descriptors, dst): (&[u64], &[Dst]),
     ) -> Result<(), Declined> {
-        if adds != [u32::MAX; WARPS] || self.products.factors.len() == MOST_TOGETHER {
+        if adds != [u32::MAX; WARPS] || self.products.count == MOST_TOGETHER {
             self.compute_products(running, dst);
         }
         let (first, own) = (self.group / WARPS * WARPS, self.group % WARPS);
@@ -131,40 +132,107 @@ impl Machine<'_> {
             true => &*running,
             false => &cta.storage.warps[first + warp],
         });
-        let factors = factors(multiply, sources, (descriptors, warps), &cta.storage.shared);
         let together = &mut self.products;
-        if together.factors.is_empty() {
-            together.multiply = Some(*multiply);
-            together.sums.clear();
-            for (warp, adds) in warps.into_iter().zip(adds) {
-                together.sums.extend(sources.sums.iter().map(|&src| sum(warp, src, adds)));
-            }
+        if together.count == together.factors.len() {
+            together.factors.push(Factors::default());
         }
-        together.factors.push(factors.ok_or(UNDEFINED)?);
+        let factors = &mut together.factors[together.count];
+        factors.clear();
+        let shared = &cta.storage.shared;
+        read_factors(multiply, sources, (descriptors, warps), shared, factors).ok_or(UNDEFINED)?;
+        together.count += 1;
+        if together.count == 1 {
+            together.multiply = Some(*multiply);
+            self.begin_sums(running, adds, sources.sums, dst);
+        }
         Ok(())
+    }
+
+    /// Puts the sums of the running group before its first product where they are computed: in
+    /// the registers of the results, if these follow each other.
+    fn begin_sums(&mut self, running: &mut Warp, adds: [u32; WARPS], from: &[Src], dst: &[Dst]) {
+        let (first, own) = (self.group / WARPS * WARPS, self.group % WARPS);
+        let in_place = rows(dst).is_some();
+        self.products.sums.clear();
+        let others = &mut self.ctas[self.slot].storage.warps[first..first + WARPS];
+        for (number, (warp, adds)) in others.iter_mut().zip(adds).enumerate() {
+            let warp = if number == own { &mut *running } else { warp };
+            if !in_place {
+                self.products.sums.extend(from.iter().map(|&src| sum(warp, src, adds)));
+                continue;
+            }
+            let is_there = |(&src, &dst): (&Src, &Dst)| is_same(src, dst);
+            if adds == u32::MAX && from.iter().zip(dst).all(is_there) {
+                continue;
+            }
+            // A result may be the addend of another one.
+            let sums = &mut self.products.sums;
+            sums.clear();
+            sums.extend(from.iter().map(|&src| sum(warp, src, adds)));
+            put_sums(warp, dst, sums);
+        }
     }
 
     /// Computes products whose sums are at `dst` of the four warps, of which `running` is one.
     fn compute_products(&mut self, running: &mut Warp, dst: &[Dst]) {
         let (level, rule) = (self.context.products, self.context.matrix_sums);
         let (first, own) = (self.group / WARPS * WARPS, self.group % WARPS);
-        let GroupProducts { multiply: Some(multiply), factors, sums } = &mut self.products else {
+        let GroupProducts { multiply: Some(multiply), factors, count, sums } = &mut self.products
+        else {
             return;
         };
+        let factors = &mut factors[..std::mem::take(count)];
         if factors.is_empty() {
             return;
         }
-        multiply.multiply(level, rule, factors, sums);
-        factors.clear();
         let others = &mut self.ctas[self.slot].storage.warps[first..first + WARPS];
-        for (number, sums) in sums.chunks(dst.len().max(1)).enumerate() {
-            let warp = if number == own { &mut *running } else { &mut others[number] };
-            for (&dst, values) in dst.iter().zip(sums) {
-                match dst {
-                    Dst::Narrow(i) => warp.narrow[i as usize].0 = *values,
-                    _ => warp.put_each(dst, u32::MAX, |lane| values[lane].into()),
-                }
+        let Some(rows) = rows(dst) else {
+            let mut tiles: Vec<&mut Tile> = sums.iter_mut().collect();
+            multiply.multiply(level, rule, factors, &mut tiles);
+            for (number, sums) in sums.chunks(dst.len().max(1)).enumerate() {
+                let warp = if number == own { &mut *running } else { &mut others[number] };
+                put_sums(warp, dst, sums);
             }
+            return;
+        };
+        let mut tiles: Vec<&mut Tile> = Vec::with_capacity(WARPS * dst.len());
+        let mut running = Some(running);
+        for (number, warp) in others.iter_mut().enumerate() {
+            let warp = if number == own { running.take() } else { Some(warp) };
+            let of = warp.and_then(|warp| warp.narrow.get_mut(rows.range.clone()));
+            let of = of.into_iter().flatten().map(|row| &mut row.0);
+            match rows.falls {
+                true => tiles.extend(of.rev()),
+                false => tiles.extend(of),
+            }
+        }
+        multiply.multiply(level, rule, factors, &mut tiles);
+    }
+}
+
+/// Registers that follow each other.
+struct Rows {
+    range: Range<usize>,
+    /// Whether the last one comes first.
+    falls: bool,
+}
+
+/// The rows of results of 32 bits, if they follow each other.
+fn rows(dst: &[Dst]) -> Option<Rows> {
+    let row = |dst: &Dst| if let Dst::Narrow(row) = dst { Some(*row as usize) } else { None };
+    let (first, last) = (row(dst.first()?)?, row(dst.last()?)?);
+    let falls = last < first;
+    let place = |i: usize| if falls { first.checked_sub(i) } else { Some(first + i) };
+    let follows = dst.iter().enumerate().all(|(i, dst)| row(dst).is_some() && row(dst) == place(i));
+    follows.then(|| Rows { range: first.min(last)..first.max(last) + 1, falls })
+}
+
+/// Writes sums to the registers of results.
+fn put_sums(warp: &mut Warp, dst: &[Dst], sums: &[Tile]) {
+    for (&dst, values) in dst.iter().zip(sums) {
+        match dst {
+            Dst::Narrow(i) => warp.narrow[i as usize].0 = *values,
+            _ => warp.put_each(dst, u32::MAX, |lane| values[lane].into()),
         }
     }
 }
@@ -182,37 +250,35 @@ fn sum(warp: &Warp, src: Src, adds: u32) -> Tile {
 }
 
 /// Reads the factors of a product.
-fn factors(
+fn read_factors(
     multiply: &GroupMultiply,
     sources: &Sources<'_>,
     (descriptors, warps): (&[u64], [&Warp; WARPS]),
     shared: &[u8],
-) -> Option<Factors> {
-    let unit = |offset: u32| {
-        let bytes = shared.get(offset as usize..).and_then(<[u8]>::first_chunk);
-        bytes.map_or([0; 4], words)
+    to: &mut Factors,
+) -> Option<()> {
+    let eight = |places: [u32; 8]| {
+        let mut units = [0; LANES];
+        for (words, at) in units.as_chunks_mut::<4>().0.iter_mut().zip(places) {
+            if let Some(bytes) = shared.get(at as usize..).and_then(<[u8]>::first_chunk::<16>) {
+                *words = [0, 4, 8, 12].map(|i| {
+                    u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]])
+                });
+            }
+        }
+        units
     };
     let row = |warp: usize, src: Src| warps[warp].narrow(src).0;
     let mut parsed = descriptors.iter().filter_map(|&bits| Descriptor::parse(bits).ok());
-    let left = match sources.left {
-        [] => multiply.read(&parsed.next()?, Role::A, unit),
-        left => multiply.of_registers(|warp, index| row(warp, left[index])),
-    };
-    let right = multiply.read(&parsed.next()?, Role::B, unit);
-    let metadata = match *sources.metadata {
-        [word, selector] => Some(std::array::from_fn(|w| [row(w, word), row(w, selector)])),
-        _ => None,
-    };
-    Some(Factors::new(left, right, metadata))
-}
-
-/// The words of 16 bytes.
-fn words(bytes: &[u8; 16]) -> [u32; 4] {
-    let mut words = [0; 4];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u32::from_le_bytes(*bytes);
+    match sources.left {
+        [] => multiply.read(&parsed.next()?, Role::A, eight, to),
+        left => multiply.read_registers(|warp, index| row(warp, left[index]), to),
     }
-    words
+    multiply.read(&parsed.next()?, Role::B, eight, to);
+    if let [word, selector] = *sources.metadata {
+        to.metadata = Some(std::array::from_fn(|w| [row(w, word), row(w, selector)]));
+    }
+    Some(())
 }
 
 /// Products that have taken effect and are computed together: in one block of the kernel, by the
@@ -220,8 +286,10 @@ fn words(bytes: &[u8; 16]) -> [u32; 4] {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupProducts {
     multiply: Option<GroupMultiply>,
+    /// Those of `count` products come first; the others are room for the next ones.
     factors: Vec<Factors>,
-    /// The sums of the four warps before the first product.
+    count: usize,
+    /// The sums of the four warps so far, unless they are in the registers of the results.
     sums: Vec<Tile>,
 }
 

@@ -221,6 +221,7 @@ fn of_groups(rng: &mut Rng, out: &mut impl Write) {
             // Kernels multiply tiles that are 64 elements of 16 bits deep.
             for count in [1, 4] {
                 let mut factors = vec![factors.clone(); count];
+                let mut sums: Vec<&mut Tile> = sums.iter_mut().collect();
                 let call = || multiply.multiply(level, rule, black_box(&mut factors), &mut sums);
                 let operations = count * 2 * 64 * product.columns * product.depth();
                 let how = format!("{} {rule} x{count}", level.name());

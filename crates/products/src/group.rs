@@ -26,23 +26,30 @@ const DEPTH: usize = 2;
 /// Rows of a warp, and columns of a cell.
 const CELL: (usize, usize) = (16, 8);
 
-/// What is multiplied.
-#[derive(Clone, Debug)]
+/// What is multiplied. The same factors can be cleared and read again without an allocation.
+#[derive(Clone, Debug, Default)]
 pub struct Factors {
     /// Of A: by warp, rows 0 to 7 and 8 to 15, and depth.
     pub(crate) a: Vec<Tile>,
     /// Of B: by eight columns and depth.
     pub(crate) b: Vec<Tile>,
     /// Of a sparse A: the words and selectors of each warp.
-    metadata: Option<[[Tile; 2]; WARPS]>,
+    pub metadata: Option<[[Tile; 2]; WARPS]>,
 }
 
 impl Factors {
-    /// Factors of A and B by their tiles, as [`GroupMultiply::read`] and
-    /// [`GroupMultiply::of_registers`] give them, and the words and selectors of each warp.
+    /// Factors of tiles, in the order of [`GroupMultiply::read`], and the words and selectors of
+    /// each warp.
     #[must_use]
     pub fn new(a: Vec<Tile>, b: Vec<Tile>, metadata: Option<[[Tile; 2]; WARPS]>) -> Self {
         Self { a, b, metadata }
+    }
+
+    /// Forgets all tiles.
+    pub fn clear(&mut self) {
+        self.a.clear();
+        self.b.clear();
+        self.metadata = None;
     }
 
     /// A tile of A.
@@ -83,41 +90,65 @@ impl GroupMultiply {
         &self.product
     }
 
-    /// The tiles of A or B in shared memory: `read` gives the words of the 16 bytes at an offset. A
-    /// is ordered by rows, B by columns, each then by depth.
-    #[must_use]
+    /// Reads the tiles of A or B in shared memory: `eight` gives the words of the units of 16 bytes
+    /// at eight offsets. A is ordered by rows, B by columns, each then by depth.
     #[inline]
-    pub fn read(&self, from: &Descriptor, role: Role, read: impl Fn(u32) -> [u32; 4]) -> Vec<Tile> {
+    pub fn read(
+        &self,
+        from: &Descriptor,
+        role: Role,
+        eight: impl Fn([u32; 8]) -> Tile,
+        to: &mut Factors,
+    ) {
         let product = &self.product;
         let (lines, depth, side) = match role {
             Role::A => (CELL.0 * WARPS, DEPTH, 0),
             _ => (product.columns, product.depth() / product.stored_depth() * DEPTH, 1),
         };
-        let mut out = Vec::with_capacity(lines / 8 * depth);
-        for line in 0..lines as u32 / 8 {
-            for depth in 0..depth as u32 {
-                let places = match product.major[side] {
-                    Major::Depth => from.eight_along_depth(8 * line, 16 * depth),
-                    Major::Across => from.eight_across(8 * depth, 16 * line),
-                };
-                let mut units = [0; LANES];
-                for (unit, at) in units.as_chunks_mut::<4>().0.iter_mut().zip(places) {
-                    *unit = read(at);
-                }
-                out.push(match product.major[side] {
-                    Major::Depth => units,
-                    Major::Across => transposed(&units),
-                });
+        let (lines, major) = (lines as u32 / 8, product.major[side]);
+        let out = if side == 0 { &mut to.a } else { &mut to.b };
+        out.resize(lines as usize * depth, [0; LANES]);
+        let places = |line: u32, depth: u32| match major {
+            Major::Depth => from.eight_along_depth(8 * line, 16 * depth),
+            Major::Across => from.eight_across(8 * depth, 16 * line),
+        };
+        let mut put = |line: u32, at: u32, places: [u32; 8]| {
+            let units = eight(places);
+            out[line as usize * depth + at as usize] = match major {
+                Major::Depth => units,
+                Major::Across => transposed(&units),
+            };
+        };
+        // Tiles whose places differ by a multiple of a step: those of a depth, or of eight lines.
+        let (outer, inner) = match major {
+            Major::Depth => (depth as u32, lines),
+            Major::Across => (lines, depth as u32),
+        };
+        for outer in 0..outer {
+            let of = |inner: u32| match major {
+                Major::Depth => (inner, outer),
+                Major::Across => (outer, inner),
+            };
+            let (line, at) = of(0);
+            let first = places(line, at);
+            for inner in 0..inner {
+                let (line, at) = of(inner);
+                put(
+                    line,
+                    at,
+                    match from.step(major) {
+                        Some(step) => first.map(|place| place + inner * step),
+                        None => places(line, at),
+                    },
+                );
             }
         }
-        out
     }
 
-    /// The tiles of A in registers, which are given by warp and register.
-    #[must_use]
-    pub fn of_registers(&self, register: impl Fn(usize, usize) -> Tile) -> Vec<Tile> {
+    /// Reads the tiles of A in registers, which are given by warp and register.
+    pub fn read_registers(&self, register: impl Fn(usize, usize) -> Tile, to: &mut Factors) {
         let tiles = (0..WARPS).flat_map(|warp| (0..A_REGISTERS).map(move |at| (warp, at)));
-        tiles.map(|(warp, at)| register(warp, at / DEPTH + 2 * (at % DEPTH))).collect()
+        to.a.extend(tiles.map(|(warp, at)| register(warp, at / DEPTH + 2 * (at % DEPTH))));
     }
 
     /// Adds products, one after the other, to sums: the registers of the first warp, then those of
@@ -127,7 +158,7 @@ impl GroupMultiply {
         level: Level,
         rule: MatrixSums,
         factors: &mut [Factors],
-        sums: &mut [Tile],
+        sums: &mut [&mut Tile],
     ) {
         let [_, a, b] = self.product.elements;
         let [negated_a, negated_b] = self.product.negated;
@@ -154,7 +185,7 @@ impl GroupMultiply {
         level: Level,
         rule: MatrixSums,
         factors: &[Factors],
-        sums: &mut [Tile],
+        sums: &mut [&mut Tile],
     ) -> Vec<(usize, usize)> {
         #[cfg(target_arch = "x86_64")]
         if let (false, Some(avx512)) = (self.product.elements[1].is_integer(), Avx512::of(level)) {
@@ -188,7 +219,7 @@ impl GroupMultiply {
         rule: MatrixSums,
         factors: &Factors,
         (warp, column): (usize, usize),
-        sums: &mut [Tile],
+        sums: &mut [&mut Tile],
     ) -> bool {
         let integers = self.product.elements[1].is_integer();
         if !integers && rule == MatrixSums::Device {
@@ -198,12 +229,12 @@ impl GroupMultiply {
         let registers = (0..DEPTH).flat_map(|depth| [(0, depth), (1, depth)]);
         operands.extend(registers.map(|(half, depth)| factors.left(warp, half, depth)));
         operands.extend(self.right(factors, column));
-        operands.extend(sums.iter());
+        operands.extend(sums.iter().map(|sum| &**sum));
         operands.extend(factors.metadata.iter().flat_map(|of| &of[warp]));
         let mut results = [[0; LANES]; 4];
         let done = self.cell.narrow(level, rule, &operands, &mut results[..sums.len()]).is_some();
         if done {
-            sums.copy_from_slice(&results[..sums.len()]);
+            sums.iter_mut().zip(results).for_each(|(sum, result)| **sum = result);
         }
         done
     }
@@ -220,7 +251,7 @@ impl GroupMultiply {
         rule: MatrixSums,
         factors: &Factors,
         (warp, column): (usize, usize),
-        sums: &mut [Tile],
+        sums: &mut [&mut Tile],
     ) {
         let product = GroupProduct { columns: CELL.1, negated: [false; 2], ..self.product };
         let [_, a, b] = product.elements;
@@ -286,8 +317,10 @@ fn lines(tiles: &[Tile], depth: usize, element: Element) -> Vec<u64> {
 
 /// Changes the signs of elements, if they are to be negated.
 fn negate(tiles: &mut [Tile], element: Element, negated: bool) {
+    if !negated {
+        return;
+    }
     let bits = element.bits();
     let signs = (0..32 / bits).fold(0, |signs, part| signs | 1 << (bits - 1 + part * bits));
-    let words = tiles.iter_mut().flatten().filter(|_| negated);
-    words.for_each(|word| *word ^= signs);
+    tiles.as_flattened_mut().iter_mut().for_each(|word| *word ^= signs);
 }

@@ -411,7 +411,8 @@ fn multiply_whole<const N: usize>(
         }));
     }
     let factors = std::slice::from_mut(&mut factors);
-    multiply.multiply(Level::best(), info.matrix_sums, factors, &mut sums);
+    let mut tiles: Vec<&mut Tile> = sums.iter_mut().collect();
+    multiply.multiply(Level::best(), info.matrix_sums, factors, &mut tiles);
     for (warp, sums) in sums.chunks(op.dst.len().max(1)).enumerate() {
         for (&row, values) in op.dst.iter().zip(sums) {
             registers.write(cta, row, warp, values);
@@ -428,21 +429,25 @@ fn factors<const N: usize>(
 ) -> Option<Factors> {
     let descriptors = &registers.pending.descriptors;
     let mut parsed = descriptors.iter().filter_map(|&bits| Descriptor::parse(bits).ok());
-    let unit = |offset: u32| {
-        let unit = cta.shared.load_u128(offset.into()).unwrap_or(0);
-        std::array::from_fn(|word| (unit >> (32 * word)) as u32)
+    let eight = |places: [u32; 8]| {
+        let mut units = [0; LANES];
+        for (words, at) in units.as_chunks_mut::<4>().0.iter_mut().zip(places) {
+            let unit = cta.shared.load_u128(at.into()).unwrap_or(0);
+            *words = std::array::from_fn(|word| (unit >> (32 * word)) as u32);
+        }
+        units
     };
     let of = |src, warp| registers.read(cta, src, warp, u32::MAX);
-    let left = match sources.left {
-        [] => multiply.read(&parsed.next()?, Role::A, unit),
-        left => multiply.of_registers(|warp, index| of(left[index], warp)),
-    };
-    let right = multiply.read(&parsed.next()?, Role::B, unit);
-    let metadata = match *sources.metadata {
-        [word, selector] => Some(std::array::from_fn(|warp| [of(word, warp), of(selector, warp)])),
-        _ => None,
-    };
-    Some(Factors::new(left, right, metadata))
+    let mut factors = Factors::default();
+    match sources.left {
+        [] => multiply.read(&parsed.next()?, Role::A, eight, &mut factors),
+        left => multiply.read_registers(|warp, index| of(left[index], warp), &mut factors),
+    }
+    multiply.read(&parsed.next()?, Role::B, eight, &mut factors);
+    if let [word, selector] = *sources.metadata {
+        factors.metadata = Some(std::array::from_fn(|warp| [of(word, warp), of(selector, warp)]));
+    }
+    Some(factors)
 }
 
 /// The registers of the threads of a warp group, as they were when these issued a product.

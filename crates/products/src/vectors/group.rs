@@ -20,7 +20,7 @@ pub(crate) fn multiply_group(
     rule: MatrixSums,
     elements: [Element; 3],
     of: &Products<'_>,
-    sums: &mut [Tile],
+    sums: &mut [&mut Tile],
 ) -> Option<Vec<(usize, usize)>> {
     let [result, factor, other] = elements;
     if factor != other || rule == MatrixSums::Exact {
@@ -31,15 +31,15 @@ pub(crate) fn multiply_group(
     unsafe {
         by_format!(factor, F, N, E => match (result, chain, sparse) {
             (Element::F32, false, false) => Some(products::<F, N, E, false, GROUP, 2>(of, sums)),
-            (Element::F32, true, false) => Some(products::<F, N, E, false, CHAIN, 2>(of, sums)),
+            (Element::F32, true, false) => Some(products::<F, N, 0, false, CHAIN, 2>(of, sums)),
             (Element::F32, false, true) => Some(products::<F, N, E, false, GROUP, 4>(of, sums)),
-            (Element::F32, true, true) => Some(products::<F, N, E, false, CHAIN, 4>(of, sums)),
+            (Element::F32, true, true) => Some(products::<F, N, 0, false, CHAIN, 4>(of, sums)),
             // No instruction has such results of wide formats.
             _ if const { is_wide(F) } || result != Element::F16 => None,
             (_, false, false) => Some(products::<F, N, E, true, GROUP, 2>(of, sums)),
-            (_, true, false) => Some(products::<F, N, E, true, CHAIN, 2>(of, sums)),
+            (_, true, false) => Some(products::<F, N, 0, true, CHAIN, 2>(of, sums)),
             (_, false, true) => Some(products::<F, N, E, true, GROUP, 4>(of, sums)),
-            (_, true, true) => Some(products::<F, N, E, true, CHAIN, 4>(of, sums)),
+            (_, true, true) => Some(products::<F, N, 0, true, CHAIN, 4>(of, sums)),
         })
     }
 }
@@ -55,7 +55,7 @@ fn products<
     const D: usize,
 >(
     (factors, expansions): &Products<'_>,
-    sums: &mut [Tile],
+    sums: &mut [&mut Tile],
 ) -> Vec<(usize, usize)> {
     // By warp and product.
     let mut left = Vec::with_capacity(WARPS * factors.len());
@@ -109,10 +109,10 @@ fn cell<
 >(
     left: &[[Left<N, E>; D]],
     right: &[[Right; D]],
-    sums: &mut [Tile],
+    sums: &mut [&mut Tile],
 ) -> bool {
     let register = |half: usize, odd: usize| if HALF { half } else { 2 * half + odd };
-    let of = |odd| [&sums[register(0, odd)], &sums[register(1, odd)]];
+    let of = |odd| [&*sums[register(0, odd)], &*sums[register(1, odd)]];
     let mut before = read::<HALF>([of(0), of(1)]);
     for (left, right) in left.iter().zip(right) {
         if const { RULE == CHAIN } {
@@ -136,7 +136,7 @@ fn cell<
     let made = write::<HALF>(&before);
     for (odd, made) in made.into_iter().enumerate().take(if HALF { 1 } else { 2 }) {
         for (half, made) in made.into_iter().enumerate() {
-            store(&mut sums[register(half, odd)], made);
+            store(sums[register(half, odd)], made);
         }
     }
     true

@@ -49,7 +49,12 @@ fn compare(
     }
     let read = |at: u32| memory[at as usize / 16];
     let descriptor = |rng: &mut Rng, start: u64| {
-        let strides = (1 + rng.below(20) as u64) << 16 | (1 + rng.below(20) as u64) << 32;
+        // The pattern of a swizzle repeats after 1024 bytes.
+        let mut stride = || match rng.below(3) {
+            0 => 64 * (1 + rng.below(3) as u64),
+            _ => 1 + rng.below(20) as u64,
+        };
+        let strides = stride() << 16 | stride() << 32;
         let swizzle = rng.below(4) as u64;
         let base = if swizzle == 0 { 0 } else { rng.below(8) as u64 };
         let start = (start >> 4) + rng.below(8) as u64;
@@ -81,14 +86,20 @@ fn compare(
     for level in levels() {
         let narrow = |row: [u64; LANES]| row.map(|value| value as u32);
         let metadata = product.metadata().map(|_| std::array::from_fn(|w| of_warp[w].map(narrow)));
-        let words = |at: u32| std::array::from_fn(|word| (read(at) >> (32 * word)) as u32);
+        let eight = |places: [u32; 8]| -> Tile {
+            std::array::from_fn(|at| (read(places[at / 4]) >> (32 * (at % 4))) as u32)
+        };
         let factors = |[a, b]: &[Descriptor; 2]| {
-            let [a, b] = [(a, Role::A), (b, Role::B)].map(|(d, r)| multiply.read(d, r, words));
-            Factors::new(a, b, metadata)
+            let mut factors = Factors::default();
+            multiply.read(a, Role::A, eight, &mut factors);
+            multiply.read(b, Role::B, eight, &mut factors);
+            factors.metadata = metadata;
+            factors
         };
         let mut factors: Vec<Factors> = from.iter().map(factors).collect();
         let mut sums = addends.clone();
-        multiply.multiply(level, rule, &mut factors, &mut sums);
+        let rows = &mut sums.iter_mut().collect::<Vec<_>>();
+        multiply.multiply(level, rule, &mut factors, rows);
         for (thread, index) in (0..WARPS * LANES).flat_map(|t| (0..registers).map(move |i| (t, i)))
         {
             let got = sums[thread / LANES * registers + index][thread % LANES];
@@ -189,7 +200,8 @@ fn totals_beyond_a_word_are_those_of_the_model() {
             for level in levels() {
                 let factors = &mut [Factors::new(vec![two; 16], vec![two; columns / 4], None)];
                 let mut sums = all(product.registers());
-                multiply.multiply(level, MatrixSums::Device, factors, &mut sums);
+                let rows = &mut sums.iter_mut().collect::<Vec<_>>();
+                multiply.multiply(level, MatrixSums::Device, factors, rows);
                 assert!(sums.iter().flatten().all(|&sum| u64::from(sum) == wanted[0]), "{level}");
             }
         }
@@ -215,7 +227,8 @@ fn what_a_sparse_factor_has_not_has_no_exponent() {
     for level in levels() {
         let factors = &mut [Factors::new(small.clone(), vec![right; 4], Some(metadata))];
         let mut sums = vec![[0; LANES]; WARPS * product.registers()];
-        multiply.multiply(level, MatrixSums::Device, factors, &mut sums);
+        let rows = &mut sums.iter_mut().collect::<Vec<_>>();
+        multiply.multiply(level, MatrixSums::Device, factors, rows);
         // 16 times 2^-63.
         let wanted = 2f32.powi(-59).to_bits();
         assert!(sums.iter().flatten().all(|&sum| sum == wanted), "{level}");

@@ -41,6 +41,7 @@ pub enum Swizzle {
 impl Swizzle {
     /// Bytes of a line.
     #[must_use]
+    #[inline]
     pub const fn bytes(self) -> u32 {
         match self {
             Self::None => 16,
@@ -52,6 +53,7 @@ impl Swizzle {
 
     /// The address of a byte, if the line at address 0 has the number `base`.
     #[must_use]
+    #[inline]
     pub const fn place(self, address: u32, base: u32) -> u32 {
         let units = self.bytes() / 16 - 1;
         address ^ (((address >> 7).wrapping_sub(base) & units) << 4)
@@ -136,6 +138,7 @@ impl Descriptor {
     /// The offsets of the same byte of eight rows or columns, of which the first is a multiple of
     /// eight.
     #[must_use]
+    #[inline]
     pub fn eight_along_depth(&self, line: u32, byte: u32) -> [u32; 8] {
         let strides = [self.stride, self.leading];
         std::array::from_fn(|i| self.place([line, byte], strides, i as u32))
@@ -151,13 +154,28 @@ impl Descriptor {
 
     /// The offsets of the same byte at eight depths, of which the first is a multiple of eight.
     #[must_use]
+    #[inline]
     pub fn eight_across(&self, depth: u32, byte: u32) -> [u32; 8] {
         let (next_line, next_depths) = self.strides_across();
         std::array::from_fn(|i| self.place([depth, byte], [next_depths, next_line], i as u32))
     }
 
+    /// How far the same byte of eight lines and of the eight lines behind them, along the depth, or
+    /// of eight depths and the next ones, across, lie apart, if it is the same for all bytes.
+    #[must_use]
+    #[inline]
+    pub const fn step(&self, major: Major) -> Option<u32> {
+        let step = match major {
+            Major::Depth => self.stride,
+            Major::Across => self.strides_across().1,
+        };
+        // The pattern of a swizzle repeats after eight lines of 128 bytes.
+        if step % 1024 == 0 || matches!(self.swizzle, Swizzle::None) { Some(step) } else { None }
+    }
+
     /// The offset of a byte of line `number` of the eight that one is among. The strides are from
     /// eight lines to the next, and from a line to where it goes on.
+    #[inline]
     const fn place(&self, [line, byte]: [u32; 2], [eight, along]: [u32; 2], number: u32) -> u32 {
         let width = self.swizzle.bytes();
         let bits = width.trailing_zeros();
