@@ -60,7 +60,8 @@ impl MemoryMap {
         Ok(())
     }
 
-    /// Replaces the value at `addr` by the low bits of `f` of it and returns the value before.
+    /// Replaces the value at `addr` by the low bits of `f` of it and returns the value before. In
+    /// memory of the host `f` may be called several times; the last call counts.
     ///
     /// # Errors
     /// As for [`store`](Self::store); then `f` is not called.
@@ -69,16 +70,14 @@ impl MemoryMap {
         &mut self,
         addr: Addr,
         width: Width,
-        f: impl FnOnce(u64) -> u64,
+        f: impl FnMut(u64) -> u64,
     ) -> AccessResult<u64> {
         let (index, offset) =
             self.target(AccessKind::Atomic, addr, width.bytes(), width.bytes())?;
         Ok(match &mut self.regions[index].storage {
             Storage::Owned(tracked) => {
                 tracked.mark(offset);
-                let old = tracked.block.get(offset, width);
-                tracked.block.put(offset, width, f(old));
-                old
+                tracked.block.update(offset, width, f)
             }
             Storage::Freed(_) => 0,
         })

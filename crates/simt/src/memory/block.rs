@@ -4,7 +4,9 @@
 //! Bytes live in 64-bit words, byte `i` of a word in bits `8i..8i + 8`, on every host. Through
 //! `&mut` words are plain memory. Through `&` every access is a relaxed atomic of a whole word (a
 //! store of part of a word is a compare-exchange loop), so host threads may share a block whatever
-//! a racing guest does: all accesses are atomics of one size, which is defined behaviour.
+//! a racing guest does: all accesses are atomics of one size, which is defined behaviour. Words
+//! that the host lends are accessed in this way through `&mut`, too, because threads of the host
+//! may access them at the same time.
 //!
 //! Always holds: a block of `len` bytes has `len.div_ceil(8)` words, and bytes of the last word
 //! beyond `len` are zero.
@@ -190,7 +192,8 @@ impl Block {
         Ok(())
     }
 
-    /// Replaces the value at `offset` by `f` of it and returns the value before.
+    /// Replaces the value at `offset` by `f` of it and returns the value before. In memory of the
+    /// host `f` may be called several times; the last call counts.
     ///
     /// # Errors
     /// If the access is misaligned or not wholly inside; then `f` is not called.
@@ -199,12 +202,10 @@ impl Block {
         &mut self,
         offset: u64,
         width: Width,
-        f: impl FnOnce(u64) -> u64,
+        f: impl FnMut(u64) -> u64,
     ) -> Result<u64, Violation> {
         self.check(offset, width.bytes(), width.bytes())?;
-        let old = self.get(offset, width);
-        self.put(offset, width, f(old));
-        Ok(old)
+        Ok(self.update(offset, width, f))
     }
 
     /// The 16-byte value at `offset`.
@@ -294,10 +295,28 @@ impl Block {
 
     #[inline]
     pub(super) fn put(&mut self, offset: u64, width: Width, value: u64) {
+        if self.is_host() {
+            return self.put_shared(offset, width, value);
+        }
         let (word, shift) = place(offset);
         let word = self.words[word].get_mut();
         let mask = width.mask() << shift;
         *word = *word & !mask | value << shift & mask;
+    }
+
+    #[inline]
+    pub(super) fn update(
+        &mut self,
+        offset: u64,
+        width: Width,
+        mut f: impl FnMut(u64) -> u64,
+    ) -> u64 {
+        if self.is_host() {
+            return self.atomic_shared(offset, width, f);
+        }
+        let old = self.get(offset, width);
+        self.put(offset, width, f(old));
+        old
     }
 
     #[inline]
@@ -318,10 +337,16 @@ impl Block {
     }
 
     pub(super) fn put_bytes(&mut self, offset: u64, bytes: &[u8]) {
+        if self.is_host() {
+            return self.put_bytes_shared(offset, bytes);
+        }
         words::write_bytes(&mut Exclusive(&mut self.words), offset, bytes);
     }
 
     pub(super) fn put_fill(&mut self, offset: u64, len: u64, byte: u8) {
+        if self.is_host() {
+            return self.put_fill_shared(offset, len, byte);
+        }
         words::fill(&mut Exclusive(&mut self.words), offset, len, byte);
     }
 

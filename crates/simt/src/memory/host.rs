@@ -25,7 +25,8 @@ impl HostRange {
     /// # Safety
     /// Until the value is dropped, the range must be valid for reads and writes and initialised,
     /// and must not be longer than `isize::MAX` bytes. While a function of the map that has it
-    /// runs, or what borrows that map lives, nothing else may access it.
+    /// runs, or what borrows that map lives, nothing else may access it but by atomics; while a
+    /// [`DirectMemory`](super::DirectMemory) borrows that map, nothing else may access it at all.
     #[must_use]
     pub const unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len }

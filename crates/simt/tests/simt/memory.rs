@@ -591,3 +591,42 @@ fn names_are_shared_not_copied() {
         map.allocate_with(Request { name: Arc::clone(&name), ..Request::global("", 4) }).unwrap();
     assert!(Arc::ptr_eq(map.region_at(addr).unwrap().name(), &name));
 }
+
+#[test]
+fn updates_meet_those_of_threads_of_the_host() {
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+    let owner = [AtomicU64::new(0), AtomicU64::new(0)];
+    let start = NonNull::from(&owner).cast();
+    let mut map = MemoryMap::new();
+    let at = Addr(0x10_0000);
+    map.map_at("host", at, 16, Permission::ReadWrite).unwrap();
+    // SAFETY: `owner` outlives the map, and threads access it by atomics alone.
+    map.use_host(at, unsafe { HostRange::new(start, 16) }).unwrap();
+    let times: u64 = if cfg!(miri) { 100 } else { 1_000_000 };
+    let (rounds, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Relaxed) {
+                owner[0].fetch_add(1 << 32 | 3, Relaxed);
+                owner[1].fetch_add(1, Relaxed);
+                rounds.fetch_add(1, Relaxed);
+            }
+        });
+        while rounds.load(Relaxed) == 0 {
+            std::hint::spin_loop();
+        }
+        for i in 0..times {
+            map.atomic(at, Width::B4, |old| old + 1).unwrap();
+            map.store(Addr(at.0 + 12), Width::B1, i & 0xff).unwrap();
+            map.write_bytes(Addr(at.0 + 13), &[1, 2]).unwrap();
+            map.fill(Addr(at.0 + 15), 1, 7).unwrap();
+        }
+        is_done.store(true, Relaxed);
+    });
+    let rounds = rounds.load(Relaxed);
+    assert_eq!(owner[0].load(Relaxed) >> 32, rounds);
+    assert_eq!(owner[0].load(Relaxed) as u32, (3 * rounds + times) as u32);
+    assert_eq!(owner[1].load(Relaxed) as u32, rounds as u32);
+    assert_eq!(owner[1].load(Relaxed) >> 40, 7 << 16 | 2 << 8 | 1);
+}
