@@ -13,13 +13,14 @@ use crate::copies::LaneCopy;
 use crate::engine::{Executed, Failure, Now, Outcome};
 use crate::state::{Cta, State};
 use compute::space_of;
-use ir::mods::Space;
+use ir::mods::{Order, Scope, Space};
 use simt::LaneMask;
 use simt::memory::{
     AccessKind, Addr, BlockInfo, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Symbol, Violation,
     Width,
 };
 use simt::observe::{self, Access, Events, Observer, SyncKind};
+use std::sync::atomic::Ordering::SeqCst;
 
 pub(crate) fn execute<const N: usize, O: Observer<N>>(
     state: &mut State<N>,
@@ -32,12 +33,14 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
             let places = check(state, now, op, AccessKind::Load, op.rows.len())?;
             observe(state, now, (op, AccessKind::Load), &places, observer);
             load(state, now, op, &places);
+            order_with_host(op.order, op.scope);
             clear(state, now, &op.rows, &places);
             state.scratch.lanes = places;
         }
         Exec::Store(op) => {
             let places = check(state, now, op, AccessKind::Store, op.values.len())?;
             observe(state, now, (op, AccessKind::Store), &places, observer);
+            order_with_host(op.order, op.scope);
             store(state, now, op, &places);
             state.scratch.lanes = places;
         }
@@ -45,12 +48,15 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
             let words = if op.mem.size == 16 { 2 } else { op.elements as usize };
             let places = check(state, now, &op.mem, AccessKind::Atomic, words)?;
             observe(state, now, (&op.mem, AccessKind::Atomic), &places, observer);
+            order_with_host(op.mem.order, op.mem.scope);
             read_modify_write(state, now, op, &places);
+            order_with_host(op.mem.order, op.mem.scope);
             clear(state, now, &op.mem.rows, &places);
             state.scratch.lanes = places;
         }
         Exec::Copy(op) => copy(state, now, op, observer)?,
         Exec::Fence(order, scope, proxy) => {
+            order_with_host(*order, *scope);
             if observer.wants(Events::SYNC)
                 && let Some(cta) = state.resident[now.slot].as_deref()
             {
@@ -427,6 +433,37 @@ pub(crate) fn write<const N: usize>(
     debug_assert!(done, "places are checked before they are written");
 }
 
+/// Changes one word at a checked place, and returns what it was. In memory that the host has lent,
+/// that is an atomic operation for the host's threads, too.
+fn update<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    thread: usize,
+    (space, at, width): (Space, u64, Width),
+    change: impl Fn(u64) -> u64,
+) -> u64 {
+    if matches!(lies_in(space, at), Space::Shared | Space::Local | Space::Param) {
+        let was = read(state, slot, thread, (space, at), width);
+        write(state, slot, thread, (space, at, width, change(was)));
+        return was;
+    }
+    let was = state.memory.atomic(Addr(at), width, &change);
+    debug_assert!(was.is_ok(), "places are checked before they are changed");
+    let was = was.unwrap_or_default();
+    if state.watch.wants_changes() && was != change(was) & width.mask() {
+        state.watch.changed();
+    }
+    was
+}
+
+/// Orders accesses of memory that the host has lent as threads of the host see them.
+#[inline]
+fn order_with_host(order: Order, scope: Scope) {
+    if scope == Scope::Sys && !matches!(order, Order::Weak | Order::Relaxed | Order::Volatile) {
+        std::sync::atomic::fence(SeqCst);
+    }
+}
+
 fn load<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &MemOp, places: &[(u16, u64)]) {
     let mut values = std::mem::take(&mut state.scratch.values);
     values.clear();
@@ -615,15 +652,14 @@ fn read_modify_write<const N: usize>(
             // One element has one or two operands; several have one each.
             for i in 0..u64::from(op.elements) {
                 let place = at + i * step;
-                let was = read(state, now.slot, thread, (op.mem.space, place), op.mem.width);
                 let own = if op.elements == 1 {
                     &operands[..]
                 } else {
                     &operands[i as usize..=i as usize]
                 };
-                let new = atomic::apply(op.op, op.ty, was, own);
-                write(state, now.slot, thread, (op.mem.space, place, op.mem.width, new));
-                old.push(was);
+                let change = |was| atomic::apply(op.op, op.ty, was, own);
+                let place = (op.mem.space, place, op.mem.width);
+                old.push(update(state, now.slot, thread, place, change));
             }
         }
         let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
