@@ -5,24 +5,58 @@
 //! pointer that goes anywhere else (into memory, a call, another lane) may be accessed in ways that
 //! are not seen, and nothing is told of it.
 
-use ir::mods::Space;
+use ir::mods::{Scope, Space};
 use ir::op::Class;
 use ir::{Function, Inst, Op, Operand, Reg, RegTy, Symbol, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Parameters that are followed: the first ones of a kernel.
-const MOST: usize = 64;
+const MOST: usize = 63;
 
 /// A set of parameters, a bit each.
 type Params = u64;
 
+/// The bit of everything that is not a parameter that is followed.
+const ELSEWHERE: Params = 1 << MOST;
+
 /// Returns the numbers of a kernel's parameters through which 32-bit floats alone are accessed;
-/// only of the first 64, and only those all of whose accesses are known.
+/// only of the first 63, and only those all of whose accesses are known.
 #[must_use]
 pub fn float_pointers(kernel: &Function) -> Vec<usize> {
     let found = Accesses::of(kernel);
     let floats_alone = found.floats & !found.others & !found.lost;
     (0..kernel.params().len().min(MOST)).filter(|&p| floats_alone >> p & 1 != 0).collect()
+}
+
+/// The origins of addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// The numbers of the kernel's parameters that may be part of them.
+    pub params: Vec<usize>,
+    /// Whether addresses may come from elsewhere: loaded from memory, of variables, of calls.
+    pub elsewhere: bool,
+}
+
+/// Returns where the addresses of a function's atomic operations of system scope come from.
+#[must_use]
+pub fn system_atomics(function: &Function) -> Origins {
+    let is_one = |inst: &&Inst| {
+        matches!(inst.op, Op::Atom | Op::AtomVec)
+            && inst.mods.scope == Some(Scope::Sys)
+            && matches!(inst.mods.space, None | Some(Space::Global | Space::Generic))
+    };
+    let atomics: Vec<&Inst> = insts(function).filter(is_one).collect();
+    if atomics.is_empty() {
+        return Origins::default();
+    }
+    let origins = origins(function);
+    let address = |inst: &&Inst| match inst.operands.first() {
+        Some(Operand::Reg(reg)) => origins.get(reg).copied().unwrap_or(ELSEWHERE),
+        _ => ELSEWHERE,
+    };
+    let all = atomics.iter().map(address).fold(0, |all, one| all | one);
+    let params = (0..MOST).filter(|&param| all >> param & 1 != 0).collect();
+    Origins { params, elsewhere: all & ELSEWHERE != 0 }
 }
 
 /// What is known of a kernel's parameters.
@@ -49,7 +83,20 @@ fn is_param_load(inst: &Inst) -> Option<u32> {
     }
 }
 
-/// Registers that may hold addresses made of parameters. Predicates are not addresses.
+/// Returns what an instruction makes its results of, but for its operands.
+fn made_of(inst: &Inst) -> Params {
+    if let Some(param) = is_param_load(inst) {
+        return if (param as usize) < MOST { 1 << param } else { ELSEWHERE };
+    }
+    let names_variable = |operand: &Operand| matches!(operand, Operand::Symbol(..));
+    match inst.op.info().class {
+        _ if inst.op == Op::Sreg => 0,
+        Class::Compute if !inst.operands.iter().any(names_variable) => 0,
+        _ => ELSEWHERE,
+    }
+}
+
+/// Registers that may hold addresses, and what these are made of. Predicates are not addresses.
 fn origins(function: &Function) -> FxHashMap<Reg, Params> {
     let predicate = |reg: &Reg| match reg {
         Reg::Lane(id) => function.regs.get(id.index()).is_some_and(|r| r.ty == RegTy::Pred),
@@ -61,10 +108,11 @@ fn origins(function: &Function) -> FxHashMap<Reg, Params> {
     let mut changed: Vec<(Reg, Params)> = Vec::new();
     for inst in insts(function) {
         let results = inst.results.iter().flatten().copied().filter(|reg| !predicate(reg));
-        if let Some(param) = is_param_load(inst) {
-            let made = if (param as usize) < MOST { 1 << param } else { 0 };
-            changed.extend(results.map(|reg| (reg, made)));
-        } else if inst.op.info().class == Class::Compute {
+        let made = made_of(inst);
+        if made != 0 {
+            changed.extend(results.clone().map(|reg| (reg, made)));
+        }
+        if inst.op.info().class == Class::Compute {
             for result in results {
                 for operand in &inst.operands {
                     if let Operand::Reg(reg) = operand {

@@ -6,3 +6,4 @@ mod footprints;
 mod naive;
 mod scale;
 mod spin;
+mod system_atomics;
