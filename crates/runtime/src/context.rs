@@ -8,7 +8,10 @@ use checks::Checker;
 use checks::probe::Place;
 use engine::{Cache, Choice, Level};
 use findings::{Check, CheckSet, Findings};
+use flow::params::Origins;
+use ir::FuncId;
 use ir::mods::Space;
+use rustc_hash::FxHashMap;
 use simt::memory::{
     AccessError, AccessKind, Accessing, Addr, Backing, MapError, MemoryMap, Permission, Request,
     Sharing,
@@ -20,7 +23,7 @@ use crate::blocks::Blocks;
 use crate::debugger::DebugClient;
 use crate::device_launches::DeviceQueue;
 use crate::faults::Faults;
-use crate::mirror::{HostOwner, Mirrors};
+use crate::mirror::{HostActivity, HostOwner, Mirrors};
 use crate::reservations::Reservations;
 use crate::status::{LaunchStatus, StatusCallback};
 use crate::unmapped::Unmapped;
@@ -108,6 +111,9 @@ pub(crate) struct Loaded {
     pub(crate) variables: Variables,
     /// Launches that were decoded and compiled before.
     pub(crate) cache: Mutex<Cache>,
+    /// Where the addresses of atomic operations of system scope come from, by kernel, as far as
+    /// known.
+    pub(crate) atomics: Mutex<FxHashMap<FuncId, Arc<Origins>>>,
     /// The places of the code, made for the first launch with checks.
     pub(crate) places: OnceLock<Arc<[Place]>>,
     /// Where kernels record what they launch, if they can launch anything.
@@ -135,8 +141,8 @@ pub struct Context {
     pub(crate) found: Findings,
     /// How often the host had changed memory when a launch that was kept went on.
     pub(crate) host_changes: u64,
-    /// Whether nothing else runs until a launch has returned.
-    pub(crate) host_waits: bool,
+    /// What the host does until a launch has returned.
+    pub(crate) host: HostActivity,
     /// Host memory that launches may access and that is not mapped.
     pub(crate) unmapped: Unmapped,
     /// The workspace of cooperative launches, allocated by the first one.
@@ -176,7 +182,7 @@ impl Context {
             debugger: None,
             found: Findings::default(),
             host_changes: 0,
-            host_waits: false,
+            host: HostActivity::Runs,
             unmapped: Unmapped::default(),
             workspace: None,
             next: 0,
@@ -386,11 +392,11 @@ impl Context {
         self.unmapped = Unmapped::new(ranges);
     }
 
-    /// Sets whether the host waits for the next launches: until one has returned, nothing else in
-    /// this process runs that could access memory. Then launches access host memory in place, else
-    /// they work on a copy.
-    pub fn set_host_waits(&mut self, waits: bool) {
-        self.host_waits = waits;
+    /// Sets what the host does during the next launches. While its threads run, launches work on a
+    /// copy of host memory, else they access it in place: with [`HostActivity::Shares`] on the
+    /// exact engine, unless launches may be taken back.
+    pub fn set_host_activity(&mut self, host: HostActivity) {
+        self.host = host;
     }
 
     /// Maps host memory that no client has registered.
@@ -658,7 +664,8 @@ impl Context {
         self.next += 1;
         let module = Arc::clone(module);
         let (cache, places) = (Mutex::default(), OnceLock::new());
-        self.loaded.insert(id, Loaded { module, variables, cache, places, queue: None });
+        let atomics = Mutex::default();
+        self.loaded.insert(id, Loaded { module, variables, cache, atomics, places, queue: None });
         match self.make_queue(id) {
             Ok(queue) => {
                 if let Some(loaded) = self.loaded.get_mut(&id) {

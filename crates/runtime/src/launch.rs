@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use converge::Policy;
 use debug::After;
 use engine::{
     Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, KeptLaunch, Launch, Monitor as _,
@@ -17,13 +18,15 @@ use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::debugger;
 use crate::device_launches::ChildLaunch;
 use crate::faults::{Faults, ToleratedAccess, Undo};
-use crate::mirror::{HostSnapshot, Unit};
+use crate::mirror::{HostActivity, HostSnapshot, Unit};
 use crate::status::StatusReporter;
 use crate::stop::{Stop, StopKind};
 use modules::Module;
 
 /// The convergence mechanism of launches. Launches that hang under it are retried under another.
 pub(crate) const USUAL: &str = "ipdom";
+/// That of launches that cannot be retried: with paths in turn, every lane makes progress.
+const FORWARD: &str = "min-pc";
 
 /// The numbers of blocks and threads, and the dynamic shared memory, of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,6 +116,8 @@ pub struct WaitingLaunch {
     params: Vec<u8>,
     begun: Instant,
     stop: Box<Stop>,
+    /// What it has left of host memory that it accesses in place, if it goes on doing so.
+    shown: Option<HostSnapshot>,
 }
 
 impl WaitingLaunch {
@@ -183,8 +188,11 @@ impl Context {
         keeps: bool,
     ) -> Result<Launched, Failure> {
         let queue = self.loaded.get(&id).ok_or(ContextError::Module)?.queue;
-        self.mirrors.place(&mut self.memory, self.host_waits).map_err(ContextError::from)?;
         let takes_back = self.takes_back();
+        if takes_back && self.shares_host() {
+            self.host = HostActivity::Runs;
+        }
+        self.mirrors.place(&mut self.memory, self.host).map_err(ContextError::from)?;
         // The engine takes back one grid that is stopped, and none that tolerates faults.
         let memory = queue.is_some() || self.settings.faults == Faults::Warn;
         let undo = takes_back.then(|| (Undo::keep(self, memory), self.found.clone()));
@@ -214,16 +222,21 @@ impl Context {
     /// # Errors
     /// As [`Self::launch`].
     pub fn resume(&mut self, waiting: WaitingLaunch) -> Result<Launched, Failure> {
-        let WaitingLaunch { state, id, kernel, shape, params, begun: begin, .. } = waiting;
+        let WaitingLaunch { state, id, kernel, shape, params, begun: begin, shown, .. } = waiting;
         let module = Arc::clone(&self.loaded.get(&id).ok_or(ContextError::Module)?.module);
         let mut reporter =
             StatusReporter::new(self.callback.take(), Arc::clone(&module), kernel, shape);
-        // In place, nobody could tell whether the host has changed it.
-        let placed = self.mirrors.place(&mut self.memory, false).map_err(ContextError::from);
+        // In place, nobody could tell whether the host has changed it but by what was there.
+        self.host = match &shown {
+            Some(_) => HostActivity::Shares,
+            None => HostActivity::Runs,
+        };
+        let placed = self.mirrors.place(&mut self.memory, self.host).map_err(ContextError::from);
         let end = placed.map_err(Failure::from).and_then(|was_in_place| {
             let before = self.mirrors.copy_in(&mut self.memory);
             let before = before.map_err(|error| ContextError::HostUnmapped(error.address))?;
-            self.host_changes += u64::from(before.changed || was_in_place);
+            let has_changed = shown.is_some_and(|shown| shown.differs_from(&self.memory));
+            self.host_changes += u64::from(before.changed || was_in_place || has_changed);
             let mut memory = std::mem::take(&mut self.memory);
             let mut heap = std::mem::take(&mut self.heap);
             let guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
@@ -288,7 +301,8 @@ impl Context {
             0
         };
         let what = (kernel, shape, params, workspace);
-        let state = self.fresh(id, module, what, USUAL)?;
+        let mechanism = if self.shares_host() { FORWARD } else { USUAL };
+        let state = self.fresh(id, module, what, mechanism)?;
         let begin = Instant::now();
         let before = self
             .mirrors
@@ -322,7 +336,9 @@ impl Context {
                 self.copy_out(before, Unit::Byte)?;
                 let (params, stop) = (params.to_vec(), Box::new(stop));
                 let begun = begin;
-                let waiting = WaitingLaunch { state, id, kernel, shape, params, begun, stop };
+                let shown = self.shares_host().then(|| self.mirrors.snapshot(&mut self.memory));
+                let waiting =
+                    WaitingLaunch { state, id, kernel, shape, params, begun, stop, shown };
                 return Ok(Launched::Waits(Box::new(waiting)));
             }
             End::Differs(recheck) => Stop::difference(module, name, &shape, &recheck),
@@ -380,7 +396,7 @@ impl Context {
                 let threads = HostThreads::up_to(self.settings.threads);
                 let Settings { mut engine, level, .. } = self.settings;
                 let events = reporter.checker.is_some() && reporter.screen().is_none();
-                if events || after.is_some() {
+                if events || after.is_some() || self.shares_host() {
                     engine = Choice::Exact;
                 }
                 let takes_back = self.takes_back();
@@ -397,10 +413,11 @@ impl Context {
                     let state = self.fresh(id, module, what, Retry::MECHANISM)?;
                     Ok(ExactLaunch { program, state, counters: None })
                 };
-                // A launch that was changed in the debugger cannot begin again.
+                // A launch that was changed in the debugger cannot begin again, nor one whose
+                // stores the host has seen.
                 let restart: Option<Restart<'_, '_, 1, Failure>> = match after {
-                    None => Some(&mut restart),
-                    Some(_) => None,
+                    None if !self.shares_host() => Some(&mut restart),
+                    _ => None,
                 };
                 match after {
                     Some(After::Stop) => Err(Failure::Debugger),
@@ -411,6 +428,11 @@ impl Context {
         };
         (self.memory, self.heap, self.debugger) = (memory, heap, client);
         outcome
+    }
+
+    /// Returns whether launches run on the host's bytes although its threads run.
+    fn shares_host(&self) -> bool {
+        self.host == HostActivity::Shares
     }
 
     /// Returns whether launches that are stopped are taken back.
@@ -428,6 +450,9 @@ impl Context {
     ) -> Result<State<1>, Failure> {
         let entry = converge::Entry::find(mechanism).map_err(|_| ContextError::Module)?;
         let mut launch = vm::Launch::new(kernel, vm::catalogued(entry));
+        if mechanism == FORWARD {
+            launch.policy = Policy::RoundRobin { turn: 0 };
+        }
         launch.grid = shape.grid;
         launch.block = shape.block;
         launch.cluster = shape.cluster;

@@ -1,13 +1,14 @@
 //! Host memory that guests access: at its own addresses, or at those of guest memory that it backs.
 //!
 //! Between launches, the host's bytes are authoritative. While the host waits for a launch and
-//! nothing else runs, the launch accesses them in place. Otherwise guests never access host memory
-//! directly, so that a launch can be taken back without the host's having seen anything of it, and
-//! without touching what the host writes meanwhile: its bytes are copied into guest memory before
-//! the launch. After a launch that has ended, the words of 8 bytes that it has changed are copied
-//! back, and no others, so that the host's own changes elsewhere in the range persist. (The unit is
-//! not a byte because each run of changed units is one system call, and numbers often change in
-//! some of their bytes only.)
+//! nothing else runs, the launch accesses them in place; so does a launch whose atomic operations
+//! have to meet those of the host's threads. Otherwise guests never access host memory directly, so
+//! that a launch can be taken back without the host's having seen anything of it, and without
+//! touching what the host writes meanwhile: its bytes are copied into guest memory before the
+//! launch. After a launch that has ended, the words of 4 bytes that it has changed are copied back,
+//! and no others, so that the host's own changes elsewhere in the range persist. (The unit is not a
+//! byte because each run of changed units is one system call, and numbers often change in some of
+//! their bytes only.)
 #![allow(unsafe_code, reason = "memory of the host is lent to guests through its address")]
 
 use std::collections::BTreeMap;
@@ -33,8 +34,20 @@ const LONG: u64 = 1 << 20;
 pub(crate) enum Unit {
     /// One byte: the host may change those beside it.
     Byte = 1,
-    /// A word of 8 bytes, so that there are fewer runs.
-    Word = 8,
+    /// A word of 4 bytes, so that there are fewer runs.
+    Word = 4,
+}
+
+/// What the host does while a launch runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostActivity {
+    /// Its threads may access the memory that it shares with the launch.
+    #[default]
+    Runs,
+    /// They may, by atomic operations on the words on which the launch has some of system scope.
+    Shares,
+    /// It waits, and nothing else in its process runs that could access that memory.
+    Waits,
 }
 
 /// Who decides about mapped host memory.
@@ -70,6 +83,16 @@ pub(crate) struct HostSnapshot {
     ranges: Vec<(u64, u64, RegionSnapshot)>,
     /// Whether guest memory was not the same before.
     pub(crate) changed: bool,
+}
+
+impl HostSnapshot {
+    /// Returns whether memory has other bytes now.
+    pub(crate) fn differs_from(&self, memory: &MemoryMap) -> bool {
+        self.ranges.iter().any(|(address, _, pages)| {
+            let same = |_, then: &[u8], now: &[u8]| if then == now { Ok(()) } else { Err(()) };
+            memory.changed_pages(Addr(*address), pages, same).is_err()
+        })
+    }
 }
 
 /// A range that the host no longer has.
@@ -143,8 +166,14 @@ impl Mirrors {
 
     /// Lets guests access the host's bytes in place where that is possible, and gives the other
     /// ranges bytes of the guest's own. Returns whether a range has got its own.
-    pub(crate) fn place(&self, memory: &mut MemoryMap, in_place: bool) -> Result<bool, MapError> {
-        let has_long = |r: &Range| r.owner == HostOwner::Client && r.len >= LONG;
+    pub(crate) fn place(
+        &self,
+        memory: &mut MemoryMap,
+        host: HostActivity,
+    ) -> Result<bool, MapError> {
+        let in_place = host != HostActivity::Runs;
+        let least = if host == HostActivity::Shares { 0 } else { LONG };
+        let has_long = |r: &Range| r.owner == HostOwner::Client && r.len >= least;
         let asks = in_place && self.ranges.values().any(has_long);
         let private = if asks { Extents::private() } else { Extents::default() };
         let mut has_changed = false;
@@ -186,6 +215,19 @@ impl Mirrors {
             }
         }
         Ok(before)
+    }
+
+    /// Returns the bytes of the ranges that launches access in place.
+    pub(crate) fn snapshot(&self, memory: &mut MemoryMap) -> HostSnapshot {
+        let mut shown = HostSnapshot::default();
+        for (&address, &Range { host, .. }) in &self.ranges {
+            if is_lent(memory, address)
+                && let Ok(pages) = memory.snapshot_region(Addr(address))
+            {
+                shown.ranges.push((address, host, pages));
+            }
+        }
+        shown
     }
 
     /// Copies the units that have changed since `before` to the host.
@@ -271,7 +313,7 @@ mod tests {
         let before = [1; 43];
         let mut now = before;
         (now[9], now[16], now[40]) = (2, 2, 2);
-        assert_eq!(changed(&before, &now, Unit::Word), [(8, 24), (40, 43)]);
+        assert_eq!(changed(&before, &now, Unit::Word), [(8, 12), (16, 20), (40, 43)]);
         assert_eq!(changed(&before, &now, Unit::Byte), [(9, 10), (16, 17), (40, 41)]);
         assert_eq!(changed(&before, &before, Unit::Word), []);
     }
@@ -284,7 +326,7 @@ mod tests {
         let mut mirrors = Mirrors::default();
         let owner = HostOwner::Client;
         mirrors.add(&mut memory, "host", (at, 4096), Permission::ReadWrite, owner).unwrap();
-        mirrors.place(&mut memory, true).unwrap();
+        mirrors.place(&mut memory, HostActivity::Waits).unwrap();
         let before = mirrors.copy_in(&mut memory).ok().unwrap();
         memory.write_bytes(Addr(at + 8), &[1, 2]).unwrap();
         // The host changes another word meanwhile.
@@ -311,7 +353,8 @@ mod tests {
             let at = at.next_multiple_of(16);
             mirrors.add(&mut memory, "host", (at, len), Permission::ReadWrite, owner).unwrap();
             for (waits, value) in [(true, 8_u64), (false, 9), (true, 10)] {
-                mirrors.place(&mut memory, waits).unwrap();
+                let host = if waits { HostActivity::Waits } else { HostActivity::Runs };
+                mirrors.place(&mut memory, host).unwrap();
                 assert_eq!(is_lent(&memory, at), waits && in_place, "{owner:?}");
                 let before = mirrors.copy_in(&mut memory).unwrap();
                 assert_eq!(before.ranges.is_empty(), waits && in_place);
@@ -323,7 +366,7 @@ mod tests {
                 // The host changes it, too.
                 assert_eq!(write_host(at + 16, &[7, value as u8]), 2);
             }
-            mirrors.place(&mut memory, true).unwrap();
+            mirrors.place(&mut memory, HostActivity::Waits).unwrap();
             mirrors.copy_in(&mut memory).unwrap();
             let mut now = [0; 2];
             memory.read_bytes(Addr(at + 16), &mut now).unwrap();

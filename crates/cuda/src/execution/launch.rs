@@ -32,7 +32,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome<Step
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
     d.allocate_for(context)?;
     let keeps = others_can_change_memory(d, context);
-    let mut pinned = Pinned::map(d, &launch.params);
+    let mut pinned = Pinned::map(d, (id, kernel), &launch.params);
     let begun = profile::now();
     let end = loop {
         let end = on_device(d, context, |device| {

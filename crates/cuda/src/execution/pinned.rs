@@ -3,9 +3,11 @@
 //! Memory that is mapped while other threads of the client run costs a copy, so that a launch sees
 //! only what its parameters point to, and what launches have reached in another way before. If it
 //! accesses other pinned memory, it is taken back, and repeated with that memory. While the client
-//! waits, mapping costs little, and all pinned memory is there unless it has many parts.
+//! waits, mapping costs little, and all pinned memory is there unless it has many parts. So is it
+//! for a launch whose atomic operations are on words that the client's threads may change, which
+//! cannot be taken back.
 
-use runtime::HostOwner;
+use runtime::{AtomicTargets, HostActivity, HostOwner, KernelId, ModuleId};
 
 use crate::state::Driver;
 use crate::state::memory::{Allocation, AllocationKind, pages_of};
@@ -49,10 +51,10 @@ impl Range {
 impl Pinned {
     /// Maps the memory that a launch with these parameters needs, and tells the device about the
     /// rest.
-    pub(super) fn map(d: &mut Driver, params: &[u8]) -> Self {
-        let waits = d.memory.live.values().any(|a| !a.is_on_device()) && d.pending.is_only_client();
-        d.device.set_host_waits(waits);
-        let all = waits && d.memory.pinned().nth(MAX_MAPPED).is_none();
+    pub(super) fn map(d: &mut Driver, kernel: (ModuleId, KernelId), params: &[u8]) -> Self {
+        let host = activity(d, kernel, params);
+        d.device.set_host_activity(host);
+        let all = host != HostActivity::Runs && d.memory.pinned().nth(MAX_MAPPED).is_none();
         let is_argument =
             |(at, len): (u64, u64)| words(params).any(|word| word.wrapping_sub(at) < len);
         let needed = d
@@ -113,6 +115,25 @@ impl Pinned {
         let hidden = hidden.map(|(at, a)| (at, a.len)).collect();
         d.device.set_unmapped(hidden);
     }
+}
+
+/// Returns what the client does during a launch.
+fn activity(d: &Driver, (id, kernel): (ModuleId, KernelId), params: &[u8]) -> HostActivity {
+    let mut on_host = d.memory.live.iter().filter(|(_, a)| !a.is_on_device()).peekable();
+    if on_host.peek().is_none() {
+        return HostActivity::Runs;
+    }
+    if d.pending.is_only_client() {
+        return HostActivity::Waits;
+    }
+    let shares = match d.device.system_atomics(id, kernel, params) {
+        Ok(AtomicTargets::Any) => true,
+        Ok(AtomicTargets::Around(words)) => {
+            on_host.any(|(&at, a)| words.iter().any(|word| word.wrapping_sub(at) < a.len))
+        }
+        Err(_) => false,
+    };
+    if shares { HostActivity::Shares } else { HostActivity::Runs }
 }
 
 /// The words of parameters that could be pointers.

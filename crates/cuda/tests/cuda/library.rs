@@ -113,6 +113,12 @@ fn host_memory_is_used_in_place_or_copied() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn threads_of_the_host_and_launches_add_to_the_same_words() {
+    run_program("host_atomics.c", &["stop", "warn"], &[]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn processes_share_memory_and_events() {
     run_program("two_processes.c", &["stop"], &[]);
 }
