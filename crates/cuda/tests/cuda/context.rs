@@ -13,11 +13,11 @@ use cuda::exports::memory::*;
 use cuda_abi::{Abi, CUmemLocation, CUmemPoolProps};
 
 use crate::common::memory::alloc;
-use crate::common::{at, is, ok, written};
+use crate::common::{at, is, ok, run_alone, written};
 
 const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
-/// Serialises tests, because they measure the device memory of the process.
+/// Serialises tests of this file.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -67,7 +67,12 @@ struct CreateParams {
 
 #[test]
 fn memory_whose_address_cannot_be_written_is_freed() {
-    let _alone = alone();
+    run_alone("context::is_freed");
+}
+
+#[test]
+#[ignore = "started by another test, alone in its process"]
+fn is_freed() {
     let context = context();
     let left = || {
         let mut free = 0_u64;
@@ -222,7 +227,12 @@ fn the_device_heap_finds_a_use_after_a_launch_that_freed() {
 
 #[test]
 fn the_device_heap_has_its_limit_and_ends_with_its_context() {
-    let _alone = alone();
+    run_alone("context::has_its_limit_and_ends_with_its_context");
+}
+
+#[test]
+#[ignore = "started by another test, alone in its process"]
+fn has_its_limit_and_ends_with_its_context() {
     let ctx = context();
     let (mut free, mut left) = (0_usize, 0_usize);
     ok(cuMemGetInfo_v2(at(&mut free), 0));

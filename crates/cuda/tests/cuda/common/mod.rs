@@ -3,6 +3,7 @@
 pub(crate) mod memory;
 
 use cuda::Status;
+use std::process::Command;
 
 /// Returns the address of a value, as a client passes it.
 pub(crate) fn at<T>(value: &mut T) -> usize {
@@ -25,6 +26,15 @@ pub(crate) fn written(call: impl FnOnce(usize) -> i32) -> u64 {
     let mut handle = 0_u64;
     ok(call(at(&mut handle)));
     *std::hint::black_box(&handle)
+}
+
+/// Runs an ignored test of this program in a process of its own, where no other test allocates
+/// device memory.
+pub(crate) fn run_alone(test: &str) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let ran = child.args(["--exact", test, "--ignored"]).output().unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && out.contains("1 passed"), "{ran:?}");
 }
 
 /// Adds one to the number at an address.
