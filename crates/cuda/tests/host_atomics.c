@@ -7,14 +7,14 @@
 
 #include "check.h"
 
-enum { BLOCKS = 8, THREADS = 64, ADDS = 8, LAUNCHES = 3, MANY = 60, WORDS = 512 };
+enum { BLOCKS = 8, THREADS = 64, ADDS = 8, LAUNCHES = 3, LONG = 16384, ROUNDS = 1000000, WORDS = 512 };
 
 static void *library;
 
 /* A function of the driver with arguments of any types. */
 #define CALL(name, ...) ((int (*)())dlsym(library, #name))(__VA_ARGS__)
 
-/* Each thread adds `ADDS` times to a word and to the 64-bit word behind it, as operations of the system. `through` finds the address in memory. `beside` adds to the word alone, for its device. `wait` waits for
+/* Each thread adds `ADDS` times to a word and to the 64-bit word behind it, as operations of the system. `through` finds the address in memory. `beside` adds to the word alone, for its device, `LONG` times. `wait` waits for
  * the numbers that the host's thread stores, and takes each away. */
 static const char *const TEXT =
     ".version 7.0 .target sm_70 .address_size 64\n"
@@ -32,7 +32,7 @@ static const char *const TEXT =
     "  .reg .b32 %i; .reg .b64 %a; .reg .pred %p;\n"
     "  ld.param.u64 %a, [at]; mov.u32 %i, 0;\n"
     "again: red.global.add.u32 [%a], 1;\n"
-    "  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 8; @%p bra again; ret; }\n"
+    "  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 16384; @%p bra again; ret; }\n"
     ".visible .entry wait(.param .u64 at) {\n"
     "  .reg .b32 %v, %want; .reg .b64 %a; .reg .pred %p;\n"
     "  ld.param.u64 %a, [at]; mov.u32 %want, 1;\n"
@@ -76,6 +76,8 @@ static void *add(void *unused) {
 
 static void *flag(void *unused) {
     for (uint32_t number = 1; number < 6; number++) {
+        /* The kernel is found to wait meanwhile. */
+        for (int i = 0; number > 1 && i < ROUNDS; i++, added++) __atomic_fetch_add(&shared->count, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&shared->flag, number, __ATOMIC_RELEASE);
         while (__atomic_load_n(&shared->flag, __ATOMIC_ACQUIRE) != 0) continue;
     }
@@ -88,11 +90,11 @@ static void use(const char *kernel, uint64_t at, struct words *words, int with_a
     shared = words, shares = with_atomics, stop = 0, added = 0;
     CHECK(pthread_create(&thread, NULL, add, NULL) == 0);
     while (added == 0) continue;
-    int launches = with_atomics ? LAUNCHES : MANY;
-    for (int i = 0; i < launches; i++) CHECK(launch(kernel, at, BLOCKS, THREADS) == 0);
+    unsigned blocks = with_atomics ? BLOCKS : 1, adds = with_atomics ? ADDS : LONG;
+    for (int i = 0; i < LAUNCHES; i++) CHECK(launch(kernel, at, blocks, THREADS) == 0);
     stop = 1;
     CHECK(pthread_join(thread, NULL) == 0);
-    uint64_t all = (uint64_t)launches * BLOCKS * THREADS * ADDS;
+    uint64_t all = (uint64_t)LAUNCHES * blocks * THREADS * adds;
     CHECK(words->beside == (uint32_t)added);
     CHECK(words->count == (uint32_t)(all + (with_atomics ? added : 0)));
     CHECK(!with_atomics || words->sum == 3 * all + 5 * added);
@@ -106,10 +108,12 @@ static void use_all(struct words *words) {
     use("both", at, words, 1);
     use("through", device, words, 1);
     use("beside", at, words, 0);
-    shared = words;
+    *words = (struct words){0, 0, 0, 0};
+    shared = words, added = 0;
     CHECK(pthread_create(&thread, NULL, flag, NULL) == 0);
     CHECK(launch("wait", at, 1, 1) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(words->count == (uint32_t)added);
     CHECK(CALL(cuMemFree_v2, device) == 0);
 }
 
