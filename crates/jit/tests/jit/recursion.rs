@@ -144,12 +144,12 @@ impl Writer {
         self.variable = if self.rng.one_in(2) { 0 } else { 4 * (1 + self.rng.below(12)) };
         let local = match self.variable {
             0 => String::new(),
-            bytes => format!("\n  local @v size {bytes} align 4"),
+            bytes => format!("  local @v size {bytes} align 4\n"),
         };
         let _ = writeln!(
             self.text,
-            "func @f{number}(%r0: b32, %r1: b32, %fuel: b32, %w: b64) -> (%r2: b32, %q: pred) {{{local}
-  reg {}, %j: b32
+            "func @f{number}(%r0: b32, %r1: b32, %fuel: b32, %w: b64) -> (%r2: b32, %q: pred) {{
+{local}  reg {}, %j: b32
   reg %f, %o: b64
   reg %stop: pred
 entry:
