@@ -21,6 +21,11 @@ pub enum AtomicTargets {
     Any,
 }
 
+/// Returns the words of parameters that could be pointers.
+pub fn pointer_words(params: &[u8]) -> impl Iterator<Item = u64> {
+    params.windows(8).step_by(4).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+}
+
 impl Context {
     /// Returns what the atomic operations of system scope of a launch may be on. `params` is the
     /// parameter block in the kernel's layout.
@@ -43,11 +48,7 @@ impl Context {
         let words = ranges.flat_map(|param| {
             let start = param.offset as usize;
             let end = start.saturating_add(param.size as usize).min(params.len());
-            let bytes = params.get(start..end).unwrap_or_default();
-            bytes.windows(8).step_by(4).map(|word| {
-                let word: [u8; 8] = word.try_into().unwrap_or_default();
-                u64::from_le_bytes(word)
-            })
+            pointer_words(params.get(start..end).unwrap_or_default())
         });
         Ok(AtomicTargets::Around(words.collect()))
     }

@@ -37,7 +37,7 @@ pub use engine::{Choice, EngineUsed, Level, host_threads};
 pub use events::{DIFFERENCE, Event, EventLog, Instruction, LaunchTotals};
 pub use faults::{Faults, ToleratedAccess};
 pub use findings::{Check, CheckSet, Findings};
-pub use host_atomics::AtomicTargets;
+pub use host_atomics::{AtomicTargets, pointer_words};
 pub use host_mappings::MappingHints;
 pub use hostmem::{host_string, read_host, room_for_text, write_host};
 pub use ir::FuncId as KernelId;

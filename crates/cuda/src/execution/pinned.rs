@@ -7,7 +7,7 @@
 //! for a launch whose atomic operations are on words that the client's threads may change, which
 //! cannot be taken back.
 
-use runtime::{AtomicTargets, HostActivity, HostOwner, KernelId, ModuleId};
+use runtime::{AtomicTargets, HostActivity, HostOwner, KernelId, ModuleId, pointer_words};
 
 use crate::state::Driver;
 use crate::state::memory::{Allocation, AllocationKind, pages_of};
@@ -56,7 +56,7 @@ impl Pinned {
         d.device.set_host_activity(host);
         let all = host != HostActivity::Runs && d.memory.pinned().nth(MAX_MAPPED).is_none();
         let is_argument =
-            |(at, len): (u64, u64)| words(params).any(|word| word.wrapping_sub(at) < len);
+            |(at, len): (u64, u64)| pointer_words(params).any(|word| word.wrapping_sub(at) < len);
         let needed = d
             .memory
             .pinned()
@@ -134,11 +134,6 @@ fn activity(d: &Driver, (id, kernel): (ModuleId, KernelId), params: &[u8]) -> Ho
         Err(_) => false,
     };
     if shares { HostActivity::Shares } else { HostActivity::Runs }
-}
-
-/// The words of parameters that could be pointers.
-fn words(params: &[u8]) -> impl Iterator<Item = u64> {
-    params.windows(8).step_by(4).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
 }
 
 /// Merges ranges that overlap: buffers of a client may share a page.
