@@ -3,7 +3,7 @@
 use crate::program::{FuncInfo, Program};
 use flow::{Component, components};
 use ir::module::Signature;
-use ir::{FuncId, Inst, Module, Op, Operand};
+use ir::{FuncId, Function, Inst, Module, Op, Operand};
 use std::collections::BTreeSet;
 
 /// Bytes of local memory that each thread has from its start for functions with variables that call
@@ -49,21 +49,20 @@ fn callees(module: &Module, addressed: &[u32], call: &Inst) -> Vec<u32> {
 /// Sets the local memory that each function needs with what it calls. `addressed` are the functions
 /// whose address is taken.
 pub(crate) fn set_local_needs(module: &Module, addressed: &[u32], functions: &mut [FuncInfo]) {
-    // All kernels are successors of a node that is no function.
-    let root = functions.len() as u32;
-    let successors = |f: u32| -> Vec<u32> {
-        let Some(info) = functions.get(f as usize) else {
-            return (0..root).filter(|&f| functions[f as usize].kernel).collect();
-        };
+    let callees_of = |(info, function): (&FuncInfo, &Function)| -> Vec<u32> {
         if info.callees.is_empty() {
             return Vec::new();
         }
-        let function = &module.functions[f as usize];
         let insts = function.blocks.iter().flat_map(|block| &block.insts);
         let all = insts.flat_map(|inst| callees(module, addressed, inst));
         all.collect::<BTreeSet<u32>>().into_iter().collect()
     };
-    let found = components(root, successors);
+    let mut successors: Vec<Vec<u32>> =
+        functions.iter().zip(&module.functions).map(callees_of).collect();
+    // All kernels are successors of a node that is no function.
+    let root = functions.len() as u32;
+    successors.push((0..root).filter(|&f| functions[f as usize].kernel).collect());
+    let found = components(root, |f| successors[f as usize].clone());
     let mut needs = vec![0u32; functions.len() + 1];
     for Component { nodes, is_cyclic } in found {
         let own = nodes.iter().filter_map(|&f| functions.get(f as usize)).map(|f| f.local_bytes);
@@ -72,7 +71,8 @@ pub(crate) fn set_local_needs(module: &Module, addressed: &[u32], functions: &mu
             own => own,
         };
         // The needs of the component's own functions are still 0.
-        let below = nodes.iter().flat_map(|&f| successors(f)).map(|f| needs[f as usize]).max();
+        let below = nodes.iter().flat_map(|&f| &successors[f as usize]);
+        let below = below.map(|&f| needs[f as usize]).max();
         let need = own.saturating_add(below.unwrap_or(0));
         nodes.iter().for_each(|&f| needs[f as usize] = need);
     }
