@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-enum { BLOCKS = 8, THREADS = 64, ADDS = 8, LAUNCHES = 3, LONG = 16384, ROUNDS = 1000000, WORDS = 512 };
+enum { BLOCKS = 8, THREADS = 64, ADDS = 8, LAUNCHES = 3, LONG = 1 << 20, ROUNDS = 1000000, WORDS = 512 };
 
 static void *library;
 
@@ -15,7 +15,7 @@ static void *library;
 #define CALL(name, ...) ((int (*)())dlsym(library, #name))(__VA_ARGS__)
 
 /* Each thread adds `ADDS` times to a word and to the 64-bit word behind it, as operations of the system. `through` finds the address in memory. `beside` adds to the word alone, for its device, `LONG` times. `wait` waits for
- * the numbers that the host's thread stores, and takes each away. */
+ * the numbers that the host's thread stores, and takes each away; between them it counts for so long that the thread runs, too. */
 static const char *const TEXT =
     ".version 7.0 .target sm_70 .address_size 64\n"
     ".visible .entry both(.param .u64 at) {\n"
@@ -32,11 +32,13 @@ static const char *const TEXT =
     "  .reg .b32 %i; .reg .b64 %a; .reg .pred %p;\n"
     "  ld.param.u64 %a, [at]; mov.u32 %i, 0;\n"
     "again: red.global.add.u32 [%a], 1;\n"
-    "  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 16384; @%p bra again; ret; }\n"
+    "  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 1048576; @%p bra again; ret; }\n"
     ".visible .entry wait(.param .u64 at) {\n"
-    "  .reg .b32 %v, %want; .reg .b64 %a; .reg .pred %p;\n"
+    "  .reg .b32 %i, %v, %want; .reg .b64 %a; .reg .pred %p;\n"
     "  ld.param.u64 %a, [at]; mov.u32 %want, 1;\n"
     "again: atom.global.acq_rel.sys.cas.b32 %v, [%a+16], %want, 0; setp.ne.u32 %p, %v, %want; @%p bra again;\n"
+    "  mov.u32 %i, 0;\n"
+    "count: add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 50000; @%p bra count;\n"
     "  add.u32 %want, %want, 1; setp.lt.u32 %p, %want, 6; @%p bra again; ret; }\n";
 
 static uint64_t context, module;
@@ -90,11 +92,11 @@ static void use(const char *kernel, uint64_t at, struct words *words, int with_a
     shared = words, shares = with_atomics, stop = 0, added = 0;
     CHECK(pthread_create(&thread, NULL, add, NULL) == 0);
     while (added == 0) continue;
-    unsigned blocks = with_atomics ? BLOCKS : 1, adds = with_atomics ? ADDS : LONG;
-    for (int i = 0; i < LAUNCHES; i++) CHECK(launch(kernel, at, blocks, THREADS) == 0);
+    unsigned blocks = with_atomics ? BLOCKS : 1, threads = with_atomics ? THREADS : 1, adds = with_atomics ? ADDS : LONG;
+    for (int i = 0; i < LAUNCHES; i++) CHECK(launch(kernel, at, blocks, threads) == 0);
     stop = 1;
     CHECK(pthread_join(thread, NULL) == 0);
-    uint64_t all = (uint64_t)LAUNCHES * blocks * THREADS * adds;
+    uint64_t all = (uint64_t)LAUNCHES * blocks * threads * adds;
     CHECK(words->beside == (uint32_t)added);
     CHECK(words->count == (uint32_t)(all + (with_atomics ? added : 0)));
     CHECK(!with_atomics || words->sum == 3 * all + 5 * added);
