@@ -45,11 +45,14 @@ typedef int (*alloc_call)(uint64_t *, size_t);
 typedef int (*free_call)(uint64_t);
 typedef int (*fill_call)(uint64_t, unsigned, size_t);
 typedef int (*read_call)(void *, uint64_t, size_t);
+typedef int (*wait_call)(void);
 typedef int (*launch_call)(uint64_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, uint64_t, void **, void **);
 
+/* The status of a launch that was refused, else that of the call which waits for it. */
 static int launch(uint64_t kernel, unsigned threads, uint64_t data) {
     void *params[] = {&data};
-    return ((launch_call)find("cuLaunchKernel"))(kernel, 1, 1, 1, threads, 1, 1, 0, 0, params, NULL);
+    int status = ((launch_call)find("cuLaunchKernel"))(kernel, 1, 1, 1, threads, 1, 1, 0, 0, params, NULL);
+    return status ? status : ((wait_call)find("cuCtxSynchronize"))();
 }
 
 int main(int argc, char **argv) {

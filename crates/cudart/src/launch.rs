@@ -7,7 +7,7 @@ use crate::driver::{
     cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx,
 };
 use crate::registry::function;
-use crate::state::{Configuration, context, context_error, device, has_failed, pop};
+use crate::state::{Configuration, context, context_error, device, pop};
 
 /// Pops the last configuration and writes its fields.
 pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) -> Outcome {
@@ -49,29 +49,20 @@ fn prepare(c: &Configuration) -> Outcome<u32> {
     u32::try_from(c.shared).map_err(|_| Status::INVALID_VALUE)
 }
 
-/// Runs a launch. If it faults and its context fails, the call still succeeds; the next call that
-/// waits returns the fault. A context that has failed before refuses the launch.
-fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
-    context_error()?;
-    match launch() {
-        Err(error) if error.is_sticky() && has_failed() => Ok(()),
-        end => end,
-    }
-}
-
 /// Launches a kernel. The blocks of a cooperative launch can wait for each other, so all must fit
 /// on the device at once.
 pub(crate) fn kernel(host: Ptr, c: Configuration, args: Ptr, cooperative: bool) -> Outcome {
     context()?;
     let function = function(host)?;
     let shared = prepare(&c)?;
+    context_error()?;
     let Configuration { grid: g, block: b, stream, .. } = c;
-    begin(|| match cooperative {
+    match cooperative {
         true => {
             cuLaunchCooperativeKernel(function, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, args)
         }
         false => cuLaunchKernel(function, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, args, 0),
-    })
+    }
 }
 
 /// Launches a kernel with attributes.
@@ -86,6 +77,7 @@ pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
     };
     let function = function(host)?;
     let shared = prepare(&c)?;
+    context_error()?;
     let driver = CUlaunchConfig {
         gridDimX: c.grid.x,
         gridDimY: c.grid.y,
@@ -98,5 +90,5 @@ pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
         attrs: given.attrs,
         numAttrs: given.numAttrs,
     };
-    begin(|| cuLaunchKernelEx(address(&driver), function, args, 0))
+    cuLaunchKernelEx(address(&driver), function, args, 0)
 }

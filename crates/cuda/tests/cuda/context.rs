@@ -13,7 +13,7 @@ use cuda::exports::memory::*;
 use cuda_abi::{Abi, CUmemLocation, CUmemPoolProps};
 
 use crate::common::memory::alloc;
-use crate::common::{at, is, ok, run_alone, written};
+use crate::common::{at, is, ok, run_alone, settled, written};
 
 const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
@@ -67,7 +67,7 @@ struct CreateParams {
 
 #[test]
 fn memory_whose_address_cannot_be_written_is_freed() {
-    run_alone("context::is_freed");
+    run_alone("context::is_freed", &[]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn blocks_of_the_device_heap_outlive_their_launch() {
     assert_eq!(limit, 8 << 20);
     is(cuCtxSetLimit(2, 4096), Status::INVALID_VALUE);
     // Memory that an earlier launch has freed cannot be freed again.
-    is(launch(drop, word), Status::LAUNCH_FAILED);
+    is(settled(launch(drop, word)), Status::LAUNCH_FAILED);
     ok(cuCtxDestroy_v2(ctx));
 }
 
@@ -221,13 +221,13 @@ fn the_device_heap_finds_a_use_after_a_launch_that_freed() {
     let word = alloc(8);
     ok(launch(make, word));
     ok(launch(drop, word));
-    is(launch(uses, word), Status::ILLEGAL_ADDRESS);
+    is(settled(launch(uses, word)), Status::ILLEGAL_ADDRESS);
     ok(cuCtxDestroy_v2(ctx));
 }
 
 #[test]
 fn the_device_heap_has_its_limit_and_ends_with_its_context() {
-    run_alone("context::has_its_limit_and_ends_with_its_context");
+    run_alone("context::has_its_limit_and_ends_with_its_context", &[]);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn has_its_limit_and_ends_with_its_context() {
     ok(launch(make, word));
     assert_ne!(read(word, 2), first);
     // There is no room for a third allocation: the kernel gets a null pointer and stores to it.
-    is(launch(make, word), Status::ILLEGAL_ADDRESS);
+    is(settled(launch(make, word)), Status::ILLEGAL_ADDRESS);
     ok(cuCtxDestroy_v2(ctx));
     let next = context();
     ok(cuMemGetInfo_v2(at(&mut left), 0));
@@ -391,6 +391,6 @@ fn grids_of_cooperative_launches_have_a_workspace() {
     is(cooperative(most + 1, 96), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
     is(cooperative(1, 2000), Status::INVALID_VALUE);
     // An ordinary launch has no workspace.
-    is(launch(kernel, words), Status::LAUNCH_FAILED);
+    is(settled(launch(kernel, words)), Status::LAUNCH_FAILED);
     ok(cuCtxDestroy_v2(ctx));
 }

@@ -11,7 +11,7 @@ use cuda::exports::general::*;
 use cuda_abi::{Abi as _, CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR};
 
 use crate::common::memory::alloc;
-use crate::common::{at, is, ok};
+use crate::common::{at, is, ok, settled};
 
 const U8: i32 = 1;
 const FLOAT: i32 = 0x20;
@@ -83,6 +83,7 @@ impl Device {
         ok(cuMemcpyHtoD_v2(from, rows.as_ptr().addr(), 8 * N));
         let mut params = [at(&mut from), at(&mut to)];
         let status = cuLaunchKernel(function, 1, 1, 1, N as u32, 1, 1, 0, 0, at(&mut params), 0);
+        let status = settled(status);
         let mut found = [0; N];
         if status == 0 {
             ok(cuMemcpyDtoH_v2(found.as_mut_ptr().addr(), to, 4 * N));

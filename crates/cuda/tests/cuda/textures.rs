@@ -12,7 +12,7 @@ use cuda_abi::{
 };
 
 use crate::common::memory::alloc;
-use crate::common::{at, is, ok};
+use crate::common::{at, is, ok, settled};
 
 const U8: i32 = 1;
 const U32: i32 = 3;
@@ -116,6 +116,7 @@ impl Device {
         let mut params = [at(&mut handle), at(&mut data), at(&mut out)];
         let threads = rows.len() as u32;
         let status = cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, 0, at(&mut params), 0);
+        let status = settled(status);
         let mut found = vec![[0_u32; 4]; rows.len()];
         if status == 0 {
             ok(cuMemcpyDtoH_v2(found.as_mut_ptr().addr(), out, 16 * rows.len()));

@@ -237,7 +237,7 @@ fn streams_wait_for_values() {
         is(cuStreamQuery(stream), Status::NOT_READY);
         f.set_word(0, then);
         ok(cuStreamSynchronize(stream));
-        // What holds already is not waited for.
+        // What holds already is not settled for.
         ok(cuStreamWaitValue32(stream, f.words, wanted, flags));
         ok(cuStreamQuery(stream));
     }

@@ -89,11 +89,11 @@ fn barriers_and_locks_end_as_ours() {
     assert!(output.text.contains("41 cases done, 0 left"), "{}", output.text);
     let output = report(&out);
     assert!(output.text.contains("| sync | 41 | 41 | 0 |"), "{}", output.text);
-    let fault = "- sync-fault-alignment (sync): agrees; device: launch 0 failed: cuLaunchKernel \
+    let fault = "- sync-fault-alignment (sync): agrees; device: launch 0 failed: cuEventCreate \
                  failed: CUDA_ERROR_MISALIGNED_ADDRESS (716)";
     assert!(output.text.contains(fault), "{}", output.text);
     // Kernels that hang are told by the driver or stopped by the watchdog, and the next one runs.
-    let hang = "- sync-flag-of-nobody (sync): agrees; device: launch 0 failed: cuLaunchKernel \
+    let hang = "- sync-flag-of-nobody (sync): agrees; device: launch 0 failed: cuEventCreate \
                 failed: CUDA_ERROR_LAUNCH_TIMEOUT (702)";
     assert!(output.text.contains(hang), "{}", output.text);
     for line in ["  - ipdom: hangs (repeats)", "  - serial: ends", "  - convergence-barriers: "] {

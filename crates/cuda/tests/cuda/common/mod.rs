@@ -3,6 +3,7 @@
 pub(crate) mod memory;
 
 use cuda::Status;
+use cuda::exports::general::cuCtxSynchronize;
 use std::process::Command;
 
 /// Returns the address of a value, as a client passes it.
@@ -28,11 +29,17 @@ pub(crate) fn written(call: impl FnOnce(usize) -> i32) -> u64 {
     *std::hint::black_box(&handle)
 }
 
-/// Runs an ignored test of this program in a process of its own, where no other test allocates
-/// device memory.
-pub(crate) fn run_alone(test: &str) {
+/// Returns the status of a launch that was refused, else that of the call which waits for it.
+pub(crate) fn settled(status: i32) -> i32 {
+    if status == 0 { cuCtxSynchronize() } else { status }
+}
+
+/// Runs an ignored test of this program in a process of its own, with variables of the environment,
+/// where no other test allocates device memory.
+pub(crate) fn run_alone(test: &str, variables: &[(&str, &str)]) {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    let ran = child.args(["--exact", test, "--ignored"]).output().unwrap();
+    child.args(["--exact", test, "--ignored"]).envs(variables.iter().copied());
+    let ran = child.output().unwrap();
     let out = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && out.contains("1 passed"), "{ran:?}");
 }
