@@ -14,7 +14,7 @@ static void *library;
 /* A function of the driver with arguments of any types. */
 #define CALL(name, ...) ((int (*)())dlsym(library, #name))(__VA_ARGS__)
 
-/* Each thread adds `ADDS` times to a word and to the 64-bit word behind it, as operations of the system. `through` finds the address in memory. `beside` adds to the word alone, for its device, `LONG` times. `wait` waits for
+/* Each thread adds `ADDS` times to a word and to the 64-bit word behind it, as operations of the system. `through` finds the address in memory, `named` has a variable of the module. `beside` adds to the word alone, for its device, `LONG` times. `wait` waits for
  * the numbers that the host's thread stores, and takes each away; between them it counts for so long that the thread runs, too. */
 static const char *const TEXT =
     ".version 7.0 .target sm_70 .address_size 64\n"
@@ -27,6 +27,12 @@ static const char *const TEXT =
     "  .reg .b32 %i; .reg .b64 %a; .reg .pred %p;\n"
     "  ld.param.u64 %a, [at]; ld.global.u64 %a, [%a]; mov.u32 %i, 0;\n"
     "again: red.relaxed.sys.add.u32 [%a], 1; red.relaxed.sys.add.u64 [%a+8], 3;\n"
+    "  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 8; @%p bra again; ret; }\n"
+    ".global .align 8 .attribute(.managed) .b8 words[24];\n"
+    ".visible .entry named(.param .u64 at) {\n"
+    "  .reg .b32 %i; .reg .pred %p;\n"
+    "  mov.u32 %i, 0;\n"
+    "again: red.global.sys.add.u32 [words], 1; red.global.sys.add.u64 [words+8], 3;\n"
     "  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 8; @%p bra again; ret; }\n"
     ".visible .entry beside(.param .u64 at) {\n"
     "  .reg .b32 %i; .reg .b64 %a; .reg .pred %p;\n"
@@ -126,8 +132,10 @@ int main(int argc, char **argv) {
     CHECK(CALL(cuInit, 0) == 0);
     CHECK(CALL(cuCtxCreate_v2, &context, 0, 0) == 0);
     CHECK(CALL(cuModuleLoadData, &module, TEXT) == 0);
-    struct words *managed, *pinned, *own = aligned_alloc(4096, 4096);
+    struct words *variable, *managed, *pinned, *own = aligned_alloc(4096, 4096);
     CHECK(own);
+    CHECK(CALL(cuModuleGetGlobal_v2, &variable, NULL, module, "words") == 0);
+    use("named", 0, variable, 1);
     CHECK(CALL(cuMemAllocManaged, &managed, (size_t)4 * WORDS, 1) == 0);
     CHECK(CALL(cuMemHostAlloc, &pinned, (size_t)4 * WORDS, 0) == 0);
     CHECK(CALL(cuMemHostRegister_v2, own, (size_t)4096, 0) == 0);
