@@ -225,7 +225,12 @@ fn under(forms: &[Form], order: &[u16], shift: u32, bits: u32, child: u64) -> Ve
 /// child. `None` if none leaves it with fewer than three quarters of what there is.
 fn best_split(forms: &[Form], order: &[u16]) -> Option<(u32, u32)> {
     // Bits that no form here fixes spread nothing.
-    let fixed = order.iter().fold(0, |m, &i| m | forms[usize::from(i)].mask);
+    let forms: Vec<(u64, u64)> = order
+        .iter()
+        .map(|&i| &forms[usize::from(i)])
+        .map(|form| (form.mask, form.pattern))
+        .collect();
+    let fixed = forms.iter().fold(0, |all, (mask, _)| all | mask);
     let mut best: Option<(f64, u32, u32)> = None;
     for shift in 0..64 {
         if fixed >> shift & 1 == 0 {
@@ -235,7 +240,7 @@ fn best_split(forms: &[Form], order: &[u16]) -> Option<(u32, u32)> {
             if fixed >> (shift + bits - 1) & 1 == 0 {
                 continue;
             }
-            let cost = split_cost(forms, order, shift, bits);
+            let cost = split_cost(&forms, shift, bits);
             // A wider look doubles the table with each bit: it must save half a form for it.
             if best
                 .is_none_or(|(least, _, b)| cost + 0.5 * f64::from(bits.saturating_sub(b)) < least)
@@ -245,40 +250,55 @@ fn best_split(forms: &[Form], order: &[u16]) -> Option<(u32, u32)> {
         }
     }
     let (cost, shift, bits) = best?;
-    (cost < 0.75 * order.len() as f64).then_some((shift, bits))
+    (cost < 0.75 * forms.len() as f64).then_some((shift, bits))
 }
 
-/// Average over the forms of the average size of the children that they lie under.
-fn split_cost(forms: &[Form], order: &[u16], shift: u32, bits: u32) -> f64 {
-    let mut sizes = [0u32; 1 << MOST_BITS];
-    let each_child = |i: u16, f: &mut dyn FnMut(usize)| {
-        let form = &forms[usize::from(i)];
-        let mask = (1u64 << bits) - 1;
-        let free = !(form.mask >> shift) & mask;
-        let base = form.pattern >> shift & mask;
-        // All subsets of the free bits.
-        let mut subset = 0u64;
-        loop {
-            f((base | subset) as usize);
-            subset = subset.wrapping_sub(free) & free;
-            if subset == 0 {
-                return;
-            }
+/// Average over the forms, of which each is its mask and pattern, of the average size of the
+/// children that they lie under.
+fn split_cost(forms: &[(u64, u64)], shift: u32, bits: u32) -> f64 {
+    let all = (1u64 << bits) - 1;
+    // Forms alike in these bits lie under the same children, and are counted together: a machine
+    // builds its tree when it starts.
+    let mut counts = [0u32; 1 << (2 * MOST_BITS)];
+    let mut kinds = Vec::new();
+    for &(mask, pattern) in forms {
+        let free = !(mask >> shift) & all;
+        let base = pattern >> shift & all;
+        let count = &mut counts[(free << MOST_BITS | base) as usize];
+        if *count == 0 {
+            kinds.push((free, base));
         }
-    };
-    for &i in order {
-        each_child(i, &mut |child| sizes[child] += 1);
+        *count += 1;
+    }
+    let count = |(free, base): (u64, u64)| counts[(free << MOST_BITS | base) as usize];
+    let mut sizes = [0u32; 1 << MOST_BITS];
+    for &kind in &kinds {
+        let forms = count(kind);
+        each_child(kind, |child| sizes[child] += forms);
     }
     let mut total = 0.0;
-    for &i in order {
-        let (mut sum, mut count) = (0.0, 0.0);
-        each_child(i, &mut |child| {
-            sum += f64::from(sizes[child]);
-            count += 1.0;
+    for &kind in &kinds {
+        let (mut sum, mut children) = (0, 0);
+        each_child(kind, |child| {
+            sum += sizes[child];
+            children += 1;
         });
-        total += sum / count;
+        total += f64::from(count(kind)) * (f64::from(sum) / f64::from(children));
     }
-    total / order.len() as f64
+    total / forms.len() as f64
+}
+
+/// Calls `f` with each child under which forms lie that have `base` in the bits that are not `free`.
+fn each_child((free, base): (u64, u64), mut f: impl FnMut(usize)) {
+    // All subsets of the free bits.
+    let mut subset = 0;
+    loop {
+        f((base | subset) as usize);
+        subset = subset.wrapping_sub(free) & free;
+        if subset == 0 {
+            return;
+        }
+    }
 }
 
 /// What the tree must agree with: all forms, in the order of the overlap rule.
