@@ -133,6 +133,6 @@ find "$copy/Samples" -name CMakeLists.txt -exec grep -l add_executable {} + | so
   if [ $# -gt 0 ] && ! printf '%s\n' "$@" | grep -qx "$(basename "$folder")"; then
     continue
   fi
-  sample "$folder" | tee -a "$table"
+  sample "$folder" < /dev/null | tee -a "$table"
 done
 cut -f 2 "$table" | sort | uniq -c
