@@ -288,7 +288,7 @@ fn split_cost(forms: &[(u64, u64)], shift: u32, bits: u32) -> f64 {
     total / forms.len() as f64
 }
 
-/// Calls `f` with each child under which forms lie that have `base` in the bits that are not `free`.
+/// Calls `f` with each child of forms that have `base` in the bits that are not `free`.
 fn each_child((free, base): (u64, u64), mut f: impl FnMut(usize)) {
     // All subsets of the free bits.
     let mut subset = 0;
