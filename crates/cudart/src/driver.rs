@@ -310,6 +310,10 @@ driver! {
     cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr);
     cuMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr);
     cuMemPoolTrimTo(pool: u64, keep: usize);
+    cuMemPoolExportToShareableHandle(out: Ptr, pool: u64, kind: i32, flags: u64);
+    cuMemPoolImportFromShareableHandle(out: Ptr, shareable: u64, kind: i32, flags: u64);
+    cuMemPoolExportPointer(out: Ptr, address: u64);
+    cuMemPoolImportPointer(out: Ptr, pool: u64, data: Ptr);
     cuMemPoolSetAccess(pool: u64, list: Ptr, count: usize);
     cuMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr);
     cuMemAllocAsync(out: Ptr, len: usize, stream: u64);

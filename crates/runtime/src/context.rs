@@ -417,17 +417,37 @@ impl Context {
     /// Returns an error if no allocation starts at `address`, if host memory backs it already, or
     /// if that cannot be written.
     pub fn back_by_host(&mut self, address: Addr, host: u64) -> Result<(), ContextError> {
+        let len = self.backed_len(address)?;
+        let backed = self.mirrors.back(&self.memory, address.0, len, host);
+        backed.map_err(|error| ContextError::Host(error.address))?;
+        self.define_shared(address, len);
+        Ok(())
+    }
+
+    /// The same, but the allocation receives the content of the host memory.
+    ///
+    /// # Errors
+    /// Returns an error if no allocation starts at `address`, or if host memory backs it already.
+    pub fn show_host(&mut self, address: Addr, host: u64) -> Result<(), MapError> {
+        let len = self.backed_len(address)?;
+        self.mirrors.show(address.0, len, host);
+        self.define_shared(address, len);
+        Ok(())
+    }
+
+    /// Returns the length of an allocation that can be backed by host memory.
+    fn backed_len(&self, address: Addr) -> Result<u64, MapError> {
         let found = self.allocation(address).filter(|&(start, _)| start == address);
         let is_free = self.mirrors.around(address.0).is_none();
         let len = found.filter(|_| is_free).map(|(_, len)| len);
-        let len = len.ok_or(MapError::NotAllocated { addr: address, inside: None })?;
-        let backed = self.mirrors.back(&self.memory, address.0, len, host);
-        backed.map_err(|error| ContextError::Host(error.address))?;
-        // Others may write what is undefined here.
+        len.ok_or(MapError::NotAllocated { addr: address, inside: None })
+    }
+
+    /// Defines the bytes of an allocation that others may write.
+    fn define_shared(&mut self, address: Addr, len: u64) {
         if let Some(undefined) = self.undefined() {
             undefined.define(address.0, len);
         }
-        Ok(())
     }
 
     /// Unmaps the host memory that starts at an address.

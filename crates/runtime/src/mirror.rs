@@ -131,6 +131,11 @@ impl Mirrors {
         })
     }
 
+    /// The same, but the region receives the content of the host memory.
+    pub(crate) fn show(&mut self, address: u64, len: u64, host: u64) {
+        self.ranges.insert(address, Range { len, host, owner: HostOwner::Others });
+    }
+
     pub(crate) fn remove(&mut self, memory: &mut MemoryMap, address: u64) -> Result<(), MapError> {
         memory.free(Addr(address))?;
         self.ranges.remove(&address);

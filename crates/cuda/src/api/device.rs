@@ -10,6 +10,7 @@ use runtime::device::{
 
 use crate::settings::Settings;
 use crate::state::Driver;
+use crate::state::process::FILE_DESCRIPTOR;
 use crate::state::usage::USAGE;
 use crate::visible;
 use runtime::WARP_SIZE;
@@ -274,6 +275,9 @@ fn value(
         | A::VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED
         | A::MEMORY_POOLS_SUPPORTED
         | A::IPC_EVENT_SUPPORTED => 1,
+        // Memory can be shared by anonymous files.
+        A::HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED => i32::from(cfg!(target_os = "linux")),
+        A::MEMPOOL_SUPPORTED_HANDLE_TYPES if cfg!(target_os = "linux") => FILE_DESCRIPTOR,
         _ => 0,
     }
 }

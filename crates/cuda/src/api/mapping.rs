@@ -6,8 +6,8 @@
 
 use cuda_abi::host::{Ptr, get, put, put_u64};
 use cuda_abi::{
-    CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType, Outcome, Status,
+    Abi as _, CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemAllocationType,
+    CUmemLocation, CUmemLocationType, Outcome, Status,
 };
 use runtime::Addr;
 
@@ -18,6 +18,7 @@ use crate::execution::order;
 use crate::state::Driver;
 use crate::state::mapping::{Mapping, Physical};
 use crate::state::memory::AllocationKind;
+use crate::state::process::{FILE_DESCRIPTOR, Shareable, SharedMemory, put_descriptor};
 
 /// The unit of sizes of physical memory, mappings and reservations.
 const GRANULARITY: u64 = 2 << 20;
@@ -31,8 +32,8 @@ fn checked(d: &Driver, at: Ptr) -> Outcome<CUmemAllocationProp> {
     if p.location.r#type != CUmemLocationType::DEVICE as i32 {
         return Err(d.unsupported("physical memory of the host"));
     }
-    if p.requestedHandleTypes != 0 {
-        return Err(d.unsupported("physical memory with handles for other processes"));
+    if !matches!(p.requestedHandleTypes, 0 | FILE_DESCRIPTOR) {
+        return Err(d.unsupported("physical memory with other handles than file descriptors"));
     }
     d.device(p.location.id)?;
     Ok(p)
@@ -98,15 +99,61 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, len: usize, at: Ptr, flags: u64) 
         return Err(Status::INVALID_VALUE);
     }
     let device = properties.location.id;
+    check_room(d, device, len)?;
+    let is_shared = properties.requestedHandleTypes == FILE_DESCRIPTOR;
+    let shared = is_shared.then(|| Shareable::Physical.create(len, device)).transpose()?;
+    add(d, out, Physical { len, properties, references: 1, mapped: None, content: None, shared })
+}
+
+/// Checks that a device has room for physical memory.
+fn check_room(d: &Driver, device: i32, len: u64) -> Outcome {
     let (used, limit) = d.memory_use(device);
-    if len > limit.saturating_sub(used).saturating_sub(d.mappings.hidden(device)) {
-        return Err(Status::OUT_OF_MEMORY);
-    }
+    let free = limit.saturating_sub(used).saturating_sub(d.mappings.hidden(device));
+    if len <= free { Ok(()) } else { Err(Status::OUT_OF_MEMORY) }
+}
+
+fn add(d: &mut Driver, out: Ptr, physical: Physical) -> Outcome {
     let handle = d.handle();
     put_u64(out, handle)?;
-    let new = Physical { len, properties, references: 1, mapped: None, content: None };
-    d.mappings.physical.insert(handle, new);
+    d.mappings.physical.insert(handle, physical);
     Ok(())
+}
+
+/// Writes a handle for other processes.
+pub(crate) fn export(d: &mut Driver, out: Ptr, handle: u64, kind: i32, flags: u64) -> Outcome {
+    d.usable()?;
+    let shared = d.mappings.find_mut(handle)?.shared.as_ref();
+    let shared = shared.filter(|_| kind == FILE_DESCRIPTOR && flags == 0);
+    put_descriptor(out, shared.ok_or(Status::INVALID_VALUE)?)
+}
+
+/// Creates a handle of physical memory that another process, or this one, has exported. All handles
+/// of one memory in a process are one, with several references.
+pub(crate) fn import(d: &mut Driver, out: Ptr, descriptor: u64, kind: i32) -> Outcome {
+    d.usable()?;
+    if kind != FILE_DESCRIPTOR {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (shared, device) = Shareable::Physical.open(descriptor as i32)?;
+    let token = shared.name().token;
+    let is_it = |p: &Physical| p.shared.as_ref().is_some_and(|s| s.name().token == token);
+    if let Some((&handle, physical)) = d.mappings.physical.iter_mut().find(|(_, p)| is_it(p)) {
+        put_u64(out, handle)?;
+        physical.references += 1;
+        return Ok(());
+    }
+    let len = whole(shared.len() as usize)?;
+    let location =
+        CUmemLocation { r#type: CUmemLocationType::DEVICE as i32, id: d.device(device)? };
+    check_room(d, device, len)?;
+    let properties = CUmemAllocationProp {
+        r#type: CUmemAllocationType::PINNED as i32,
+        requestedHandleTypes: FILE_DESCRIPTOR,
+        location,
+        ..CUmemAllocationProp::zeroed()
+    };
+    let (content, shared) = (None, Some(shared));
+    add(d, out, Physical { len, properties, references: 1, mapped: None, content, shared })
 }
 
 pub(crate) fn release(d: &mut Driver, handle: u64) -> Outcome {
@@ -231,7 +278,15 @@ fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
     let name = format!("mapped memory #{}", d.memory.count + 1);
     let shown = d.device.allocate_at(&name, Addr(start), mapping.len);
     shown.map_err(|error| of_map(&error))?;
-    d.memory.insert(start, mapping.len, context, AllocationKind::Mapped, 0);
+    let shared = d.mappings.find_mut(mapping.handle)?.shared.as_ref().map(SharedMemory::address);
+    let kind = match shared {
+        Some(host) => {
+            d.device.show_host(Addr(start), host).map_err(|error| of_map(&error))?;
+            AllocationKind::MappedShared
+        }
+        None => AllocationKind::Mapped,
+    };
+    d.memory.insert(start, mapping.len, context, kind, 0);
     if let Some(content) = d.mappings.find_mut(mapping.handle)?.content.take() {
         d.device.write(Addr(start), &content).map_err(|error| of_context(&error))?;
     }
@@ -241,7 +296,12 @@ fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
 /// Hides a mapping from all devices. The content stays if the client can map it again.
 fn hide(d: &mut Driver, start: u64) -> Outcome {
     let mapping = d.mappings.mapped.get(&start).copied().ok_or(Status::INVALID_VALUE)?;
-    if d.mappings.find_mut(mapping.handle)?.references > 0 {
+    let physical = d.mappings.find_mut(mapping.handle)?;
+    if physical.shared.is_some() {
+        d.memory.remove(start);
+        return d.device.unmap_host(start).map_err(|error| of_map(&error));
+    }
+    if physical.references > 0 {
         let mut content = vec![0; mapping.len as usize];
         d.device.read(Addr(start), &mut content).map_err(|error| of_context(&error))?;
         d.mappings.find_mut(mapping.handle)?.content = Some(content);

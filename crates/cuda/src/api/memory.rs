@@ -123,8 +123,14 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
     }
     let context = d.usable()?;
     order::settled(d, context)?;
-    match d.memory.live.get(&address).map(|a| &a.kind) {
-        Some(AllocationKind::Device | AllocationKind::Managed(_) | AllocationKind::Exported(_)) => {
+    use AllocationKind as K;
+    match d.memory.live.get(&address).map(|a| (&a.kind, a.pool)) {
+        Some((K::Device | K::Managed(_) | K::Exported(_), _)) => {
+            release(d, address);
+            Ok(())
+        }
+        // Of another process's pool: memory that was opened by itself is closed.
+        Some((K::Imported(..), pool)) if pool != 0 => {
             release(d, address);
             Ok(())
         }
@@ -147,7 +153,8 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
 /// Frees all allocations of a context, except pool allocations and managed variables.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
     let theirs = d.memory.live.iter().filter(|(_, a)| {
-        let stays = matches!(a.kind, AllocationKind::Variable(_) | AllocationKind::Mapped);
+        use AllocationKind as K;
+        let stays = matches!(a.kind, K::Variable(_) | K::Mapped | K::MappedShared);
         a.context == context && a.pool == 0 && !stays
     });
     let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();

@@ -53,7 +53,7 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
             managed,
             device,
             accessible,
-            mapped: matches!(a.kind, AllocationKind::Mapped),
+            mapped: matches!(a.kind, AllocationKind::Mapped | AllocationKind::MappedShared),
             pool: a.pool,
         });
     }

@@ -13,6 +13,7 @@ use crate::execution::order;
 use crate::state::Driver;
 use crate::state::action::Action;
 use crate::state::pool::Pool;
+use crate::state::process::{FILE_DESCRIPTOR, Shareable, put_descriptor};
 
 /// Returns the default and the current pool of a device; creates the default pool on first use.
 fn pools_of(d: &mut Driver, device: i32) -> Outcome<(u64, u64)> {
@@ -38,7 +39,7 @@ pub(crate) fn current_of(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
 
 pub(crate) fn set_current(d: &mut Driver, device: i32, pool: u64) -> Outcome {
     let (default, _) = pools_of(d, device)?;
-    if d.pools.pools.get(&pool).is_none_or(|p| p.device != device) {
+    if d.pools.pools.get(&pool).is_none_or(|p| p.device != device || p.imported) {
         return Err(Status::INVALID_VALUE);
     }
     d.pools.of_device.insert(device, (default, pool));
@@ -79,14 +80,38 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, properties: Ptr) -> Outcome {
     {
         return Err(d.unsupported("cuMemPoolCreate of other memory than a device's"));
     }
-    if p.handleTypes != 0 {
-        return Err(d.unsupported("cuMemPoolCreate with handles for other processes"));
+    if !matches!(p.handleTypes, 0 | FILE_DESCRIPTOR) {
+        return Err(d.unsupported("cuMemPoolCreate with other handles than file descriptors"));
     }
     let device = d.device(p.location.id)?;
+    let is_shared = p.handleTypes == FILE_DESCRIPTOR;
+    // Nothing is in the file: allocations have files of their own.
+    let shared = is_shared.then(|| Shareable::Pool.create(0, device)).transpose()?;
+    add(d, out, Pool { shared, ..Pool::of(device) })
+}
+
+fn add(d: &mut Driver, out: Ptr, pool: Pool) -> Outcome {
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.pools.pools.insert(handle, Pool::of(device));
+    d.pools.pools.insert(handle, pool);
     Ok(())
+}
+
+/// Writes a handle of a pool for other processes.
+pub(crate) fn export(d: &mut Driver, out: Ptr, pool: u64, kind: i32, flags: u64) -> Outcome {
+    let shared = d.pools.find(pool)?.shared.as_ref();
+    let shared = shared.filter(|_| kind == FILE_DESCRIPTOR && flags == 0);
+    put_descriptor(out, shared.ok_or(Status::INVALID_VALUE)?)
+}
+
+/// Creates a pool that stands for one of another process.
+pub(crate) fn import(d: &mut Driver, out: Ptr, descriptor: u64, kind: i32, flags: u64) -> Outcome {
+    if kind != FILE_DESCRIPTOR || flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (shared, device) = Shareable::Pool.open(descriptor as i32)?;
+    let device = d.device(device)?;
+    add(d, out, Pool { shared: Some(shared), imported: true, ..Pool::of(device) })
 }
 
 pub(crate) fn destroy(d: &mut Driver, pool: u64) -> Outcome {
@@ -200,7 +225,10 @@ pub(crate) fn alloc_async(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> 
 
 pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream: u64) -> Outcome {
     let context = d.stream_context(stream)?;
-    let &Pool { device, devices, .. } = d.pools.find(pool)?;
+    let &Pool { device, devices, imported, .. } = d.pools.find(pool)?;
+    if imported {
+        return Err(Status::INVALID_VALUE);
+    }
     if capture::is_captured(d, stream)? {
         return alloc_captured(d, out, len, (stream, device, devices));
     }

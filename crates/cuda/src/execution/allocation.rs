@@ -31,9 +31,10 @@ pub(crate) fn drop_allocation(d: &mut Driver, address: u64) {
     // The table and the memory map agree, so this cannot fail.
     let freed = match allocation.kind {
         AllocationKind::Device | AllocationKind::Mapped => d.device.free(Addr(address)),
-        AllocationKind::Managed(_) | AllocationKind::Exported(_) | AllocationKind::Imported(..) => {
-            d.device.unmap_host(address)
-        }
+        AllocationKind::Managed(_)
+        | AllocationKind::Exported(_)
+        | AllocationKind::Imported(..)
+        | AllocationKind::MappedShared => d.device.unmap_host(address),
         AllocationKind::Variable(_) | AllocationKind::Host(..) | AllocationKind::Registered(_) => {
             Ok(())
         }

@@ -45,6 +45,10 @@ exports! {
         => |d| mapping::create(d, out, len, properties, flags);
     cuMemRelease(handle: u64) => |d| mapping::release(d, handle);
     cuMemRetainAllocationHandle(out: Ptr, address: u64) => |d| mapping::retain(d, out, address);
+    cuMemExportToShareableHandle(out: Ptr, handle: u64, kind: i32, flags: u64)
+        => |d| mapping::export(d, out, handle, kind, flags);
+    cuMemImportFromShareableHandle(out: Ptr, shareable: u64, kind: i32)
+        => |d| mapping::import(d, out, shareable, kind);
     cuMemGetAllocationPropertiesFromHandle(out: Ptr, handle: u64)
         => |d| mapping::properties(d, out, handle);
     cuMemMap(address: u64, len: usize, offset: usize, handle: u64, flags: u64)
@@ -91,6 +95,14 @@ exports! {
     cuMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr)
         => |d| pool::set_attribute(d, pool, attribute, value);
     cuMemPoolTrimTo(pool: u64, keep: usize) => |d| pool::trim(d, pool, keep);
+    cuMemPoolExportToShareableHandle(out: Ptr, pool: u64, kind: i32, flags: u64)
+        => |d| pool::export(d, out, pool, kind, flags);
+    cuMemPoolImportFromShareableHandle(out: Ptr, shareable: u64, kind: i32, flags: u64)
+        => |d| pool::import(d, out, shareable, kind, flags);
+    cuMemPoolExportPointer(out: Ptr, address: u64)
+        => |d| process::export_pointer(d, out, address);
+    cuMemPoolImportPointer(out: Ptr, pool: u64, data: Ptr)
+        => |d| process::import_pointer(d, out, pool, data);
     cuMemPoolSetAccess(pool: u64, list: Ptr, count: usize)
         => |d| pool::set_access(d, pool, list, count);
     cuMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr)

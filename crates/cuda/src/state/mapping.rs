@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use cuda_abi::{CUmemAllocationProp, Outcome, Status};
 
+use super::process::SharedMemory;
+
 /// Physical memory.
 #[derive(Debug)]
 pub(crate) struct Physical {
@@ -13,8 +15,10 @@ pub(crate) struct Physical {
     pub(crate) references: u32,
     /// The address at which it is mapped.
     pub(crate) mapped: Option<u64>,
-    /// The bytes while nothing can access them; `None` for zeros.
+    /// The bytes while nothing can access them; `None` for zeros, and for shared memory.
     pub(crate) content: Option<Vec<u8>>,
+    /// Where the bytes are if other processes can have a handle.
+    pub(crate) shared: Option<SharedMemory>,
 }
 
 /// A mapping of physical memory to addresses.

@@ -20,6 +20,8 @@ pub(crate) enum AllocationKind {
     Imported(SharedMemory, u32),
     /// Physical memory that is mapped by the client.
     Mapped,
+    /// The same, for which other processes can have a handle.
+    MappedShared,
     /// Managed memory: host pages mapped into device memory at the same address.
     Managed(Pages),
     /// A managed variable, which lives as long as its module.
@@ -48,7 +50,10 @@ impl Allocation {
     /// Returns whether the memory is the device's alone.
     pub(crate) fn is_on_device(&self) -> bool {
         use AllocationKind as K;
-        matches!(self.kind, K::Device | K::Exported(_) | K::Imported(..) | K::Mapped)
+        matches!(
+            self.kind,
+            K::Device | K::Exported(_) | K::Imported(..) | K::Mapped | K::MappedShared
+        )
     }
 
     /// Returns whether host and device share the memory at one address.
@@ -120,7 +125,9 @@ impl Memory {
     /// has a handle for others.
     pub(crate) fn may_be_shared(&self) -> bool {
         use AllocationKind as K;
-        let may = |kind: &K| matches!(kind, K::Registered(_) | K::Exported(_) | K::Imported(..));
+        let may = |kind: &K| {
+            matches!(kind, K::Registered(_) | K::Exported(_) | K::Imported(..) | K::MappedShared)
+        };
         self.live.values().any(|a| may(&a.kind))
     }
 

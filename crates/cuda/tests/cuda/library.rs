@@ -123,6 +123,12 @@ fn processes_share_memory_and_events() {
     run_program("two_processes.c", &["stop"], &[]);
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn processes_share_memory_by_descriptors() {
+    run_program("descriptors.c", &["stop", "warn"], &[]);
+}
+
 /// `SIMTLAB_FUZZ_COUNT` makes as many calls.
 #[test]
 #[cfg(target_os = "linux")]

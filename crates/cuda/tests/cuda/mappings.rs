@@ -104,7 +104,7 @@ fn mappings_are_checked() {
     is(cuMemAddressReserve(at(&mut out), 1 << 60, 0, 0, 0), Status::OUT_OF_MEMORY);
     is(cuMemCreate(at(&mut out), unit + 1, at(&mut device_memory()), 0), invalid);
     is(cuMemCreate(at(&mut out), 1 << 50, at(&mut device_memory()), 0), Status::OUT_OF_MEMORY);
-    let mut shared = CUmemAllocationProp { requestedHandleTypes: 1, ..device_memory() };
+    let mut shared = CUmemAllocationProp { requestedHandleTypes: 8, ..device_memory() };
     is(cuMemCreate(at(&mut out), unit, at(&mut shared), 0), Status::NOT_SUPPORTED);
     let mut elsewhere = CUmemLocation { r#type: 1, id: 99 };
     let mut other = CUmemAllocationProp { location: elsewhere, ..device_memory() };

@@ -129,6 +129,14 @@ exports! {
     cudaMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr)
         => { context()?; cuMemPoolSetAttribute(pool, attribute, value) };
     cudaMemPoolTrimTo(pool: u64, keep: usize) => { context()?; cuMemPoolTrimTo(pool, keep) };
+    cudaMemPoolExportToShareableHandle(out: Ptr, pool: u64, kind: i32, flags: u32)
+        => { context()?; cuMemPoolExportToShareableHandle(out, pool, kind, flags.into()) };
+    cudaMemPoolImportFromShareableHandle(out: Ptr, shareable: u64, kind: i32, flags: u32)
+        => { context()?; cuMemPoolImportFromShareableHandle(out, shareable, kind, flags.into()) };
+    cudaMemPoolExportPointer(out: Ptr, address: u64)
+        => { context()?; cuMemPoolExportPointer(out, address) };
+    cudaMemPoolImportPointer(out: Ptr, pool: u64, data: Ptr)
+        => { context()?; cuMemPoolImportPointer(out, pool, data) };
     cudaMemPoolSetAccess(pool: u64, list: Ptr, count: usize)
         => { context()?; cuMemPoolSetAccess(pool, list, count) };
     cudaMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr)
