@@ -116,7 +116,10 @@ static void first(char *program, char *path) {
     handle data;
     prepare(path);
     int (*create)(uint64_t *, size_t, void *, unsigned long long) = (void *)dlsym(library, "cuMemCreate");
+    /* Memory needs no context. */
+    CHECK(CALL(cuCtxSetCurrent, NULL) == 0);
     CHECK(create(&memory, LEN, physical, 0) == 0);
+    CHECK(CALL(cuCtxSetCurrent, context) == 0);
     physical[1] = FABRIC;
     CHECK(create(&plain, LEN, physical, 0) != 0);
     physical[1] = 0;

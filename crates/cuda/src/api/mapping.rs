@@ -2,7 +2,7 @@
 //! other.
 //!
 //! A device can access a mapping once the client has allowed it. Physical memory can be mapped once
-//! at a time.
+//! at a time. Memory and addresses are the process's: they need no context.
 
 use cuda_abi::host::{Ptr, get, put, put_u64};
 use cuda_abi::{
@@ -61,7 +61,6 @@ pub(crate) fn reserve(
     wanted: u64,
     flags: u64,
 ) -> Outcome {
-    d.usable()?;
     let len = whole(len)?;
     let align = (align as u64).max(GRANULARITY);
     if flags != 0 || !align.is_power_of_two() {
@@ -92,7 +91,6 @@ pub(crate) fn free(d: &mut Driver, address: u64, len: usize) -> Outcome {
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, len: usize, at: Ptr, flags: u64) -> Outcome {
-    d.usable()?;
     let properties = checked(d, at)?;
     let len = whole(len)?;
     if flags != 0 {
@@ -121,7 +119,6 @@ fn add(d: &mut Driver, out: Ptr, physical: Physical) -> Outcome {
 
 /// Writes a handle for other processes.
 pub(crate) fn export(d: &mut Driver, out: Ptr, handle: u64, kind: i32, flags: u64) -> Outcome {
-    d.usable()?;
     let shared = d.mappings.find_mut(handle)?.shared.as_ref();
     let shared = shared.filter(|_| kind == FILE_DESCRIPTOR && flags == 0);
     put_descriptor(out, shared.ok_or(Status::INVALID_VALUE)?)
@@ -130,7 +127,6 @@ pub(crate) fn export(d: &mut Driver, out: Ptr, handle: u64, kind: i32, flags: u6
 /// Creates a handle of physical memory that another process, or this one, has exported. All handles
 /// of one memory in a process are one, with several references.
 pub(crate) fn import(d: &mut Driver, out: Ptr, descriptor: u64, kind: i32) -> Outcome {
-    d.usable()?;
     if kind != FILE_DESCRIPTOR {
         return Err(Status::INVALID_VALUE);
     }
