@@ -3,7 +3,7 @@
 
 #include "processes.h"
 
-enum { LEN = 2 << 20, DESCRIPTOR = 1, FABRIC = 8 };
+enum { LEN = 2 << 20, DESCRIPTOR = 1, FABRIC = 8, POINTER_CONTEXT = 1 };
 
 /* `CUmemAllocationProp` and `CUmemPoolProps` of memory of device 0: type, types of handles, location. */
 static int physical[8] = { 1, DESCRIPTOR, 1, 0 };
@@ -116,9 +116,12 @@ static void first(char *program, char *path) {
     handle data;
     prepare(path);
     int (*create)(uint64_t *, size_t, void *, unsigned long long) = (void *)dlsym(library, "cuMemCreate");
-    /* Memory needs no context. */
+    /* Memory needs no context, and belongs to none. */
     CHECK(CALL(cuCtxSetCurrent, NULL) == 0);
     CHECK(create(&memory, LEN, physical, 0) == 0);
+    at = map(memory);
+    CHECK(CALL(cuPointerGetAttribute, &other, POINTER_CONTEXT, at) == 0 && other == 0);
+    unmap(at);
     CHECK(CALL(cuCtxSetCurrent, context) == 0);
     physical[1] = FABRIC;
     CHECK(create(&plain, LEN, physical, 0) != 0);
@@ -171,7 +174,9 @@ static void first(char *program, char *path) {
     holds(at, 1111);
     holds(pointer, 20);
     CHECK(CALL(cuMemFreeAsync, pointer, stream) == 0);
+    CHECK(CALL(cuCtxSetCurrent, NULL) == 0);
     unmap(at);
+    CHECK(CALL(cuCtxSetCurrent, context) == 0);
     CHECK(CALL(cuMemRelease, memory) == 0);
     CHECK(export_to(&none, "cuMemExportToShareableHandle", memory, DESCRIPTOR, 0) == INVALID_VALUE);
     puts("all checks passed");

@@ -23,6 +23,9 @@ use crate::state::process::{FILE_DESCRIPTOR, Shareable, SharedMemory, put_descri
 /// The unit of sizes of physical memory, mappings and reservations.
 const GRANULARITY: u64 = 2 << 20;
 
+/// Mapped memory belongs to no context; [`Driver::contexts`] has no handle 0.
+const NO_CONTEXT: u64 = 0;
+
 /// Checks the properties of physical memory.
 fn checked(d: &Driver, at: Ptr) -> Outcome<CUmemAllocationProp> {
     let p = get::<CUmemAllocationProp>(at)?;
@@ -61,6 +64,7 @@ pub(crate) fn reserve(
     wanted: u64,
     flags: u64,
 ) -> Outcome {
+    d.not_failed()?;
     let len = whole(len)?;
     let align = (align as u64).max(GRANULARITY);
     if flags != 0 || !align.is_power_of_two() {
@@ -76,8 +80,7 @@ pub(crate) fn reserve(
 }
 
 pub(crate) fn free(d: &mut Driver, address: u64, len: usize) -> Outcome {
-    let context = d.usable()?;
-    order::settled(d, context)?;
+    order::all_settled(d)?;
     let reserved = d.device.reservation(Addr(address));
     let of_graph = d.memory.of_graphs.contains_key(&address);
     if of_graph || reserved != Some((Addr(address), len as u64)) {
@@ -91,6 +94,7 @@ pub(crate) fn free(d: &mut Driver, address: u64, len: usize) -> Outcome {
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, len: usize, at: Ptr, flags: u64) -> Outcome {
+    d.not_failed()?;
     let properties = checked(d, at)?;
     let len = whole(len)?;
     if flags != 0 {
@@ -119,6 +123,7 @@ fn add(d: &mut Driver, out: Ptr, physical: Physical) -> Outcome {
 
 /// Writes a handle for other processes.
 pub(crate) fn export(d: &mut Driver, out: Ptr, handle: u64, kind: i32, flags: u64) -> Outcome {
+    d.not_failed()?;
     let shared = d.mappings.find_mut(handle)?.shared.as_ref();
     let shared = shared.filter(|_| kind == FILE_DESCRIPTOR && flags == 0);
     put_descriptor(out, shared.ok_or(Status::INVALID_VALUE)?)
@@ -127,6 +132,7 @@ pub(crate) fn export(d: &mut Driver, out: Ptr, handle: u64, kind: i32, flags: u6
 /// Creates a handle of physical memory that another process, or this one, has exported. All handles
 /// of one memory in a process are one, with several references.
 pub(crate) fn import(d: &mut Driver, out: Ptr, descriptor: u64, kind: i32) -> Outcome {
+    d.not_failed()?;
     if kind != FILE_DESCRIPTOR {
         return Err(Status::INVALID_VALUE);
     }
@@ -180,7 +186,7 @@ pub(crate) fn map(
     handle: u64,
     flags: u64,
 ) -> Outcome {
-    d.usable()?;
+    d.not_failed()?;
     let len = whole(len)?;
     let reserved = d.device.reservation(Addr(address));
     let is_reserved = reserved.is_some_and(|(start, all)| {
@@ -207,10 +213,9 @@ pub(crate) fn map(
 }
 
 pub(crate) fn unmap(d: &mut Driver, address: u64, len: usize) -> Outcome {
-    let context = d.usable()?;
-    order::settled(d, context)?;
+    order::all_settled(d)?;
     for start in d.mappings.within(address, len as u64)? {
-        allow(d, context, start, 0)?;
+        allow(d, start, 0)?;
         if let Some(mapping) = d.mappings.mapped.remove(&start) {
             d.mappings.find_mut(mapping.handle)?.mapped = None;
             d.mappings.forget_unused(mapping.handle);
@@ -227,7 +232,7 @@ pub(crate) fn set_access(
     list: Ptr,
     count: usize,
 ) -> Outcome {
-    let context = d.usable()?;
+    d.not_failed()?;
     let mappings = d.mappings.within(address, len as u64)?;
     if count == 0 {
         return Err(Status::INVALID_VALUE);
@@ -235,7 +240,7 @@ pub(crate) fn set_access(
     for start in mappings {
         let before = d.mappings.mapped.get(&start).map_or(0, |mapping| mapping.devices);
         let devices = changed(d, before, list, count)?;
-        allow(d, context, start, devices)?;
+        allow(d, start, devices)?;
     }
     Ok(())
 }
@@ -249,11 +254,11 @@ pub(crate) fn access(d: &mut Driver, out: Ptr, location: Ptr, address: u64) -> O
 }
 
 /// Lets a set of devices access a mapping, and no others.
-fn allow(d: &mut Driver, context: u64, start: u64, devices: u16) -> Outcome {
+fn allow(d: &mut Driver, start: u64, devices: u16) -> Outcome {
     let before = d.mappings.mapped.get(&start).map_or(0, |mapping| mapping.devices);
     match (before, devices) {
         (0, 0) => return Ok(()),
-        (0, _) => show(d, context, start)?,
+        (0, _) => show(d, start)?,
         (_, 0) => hide(d, start)?,
         _ => {}
     }
@@ -267,7 +272,7 @@ fn allow(d: &mut Driver, context: u64, start: u64, devices: u16) -> Outcome {
 }
 
 /// Makes the memory of a mapping accessible.
-fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
+fn show(d: &mut Driver, start: u64) -> Outcome {
     let mapping = d.mappings.mapped.get(&start).copied().ok_or(Status::INVALID_VALUE)?;
     let location = d.mappings.find_mut(mapping.handle)?.properties.location;
     d.device.set_device(location.id as u8);
@@ -282,7 +287,7 @@ fn show(d: &mut Driver, context: u64, start: u64) -> Outcome {
         }
         None => AllocationKind::Mapped,
     };
-    d.memory.insert(start, mapping.len, context, kind, 0);
+    d.memory.insert(start, mapping.len, NO_CONTEXT, kind, 0);
     if let Some(content) = d.mappings.find_mut(mapping.handle)?.content.take() {
         d.device.write(Addr(start), &content).map_err(|error| of_context(&error))?;
     }

@@ -31,7 +31,19 @@ pub(crate) fn settled(d: &mut Driver, context: u64) -> Outcome {
     d.pending.take_error(context)
 }
 
-/// The same, whatever errors there were.
+/// The same for the work of all contexts. The calling thread may have none.
+pub(crate) fn all_settled(d: &mut Driver) -> Outcome {
+    d.not_failed()?;
+    if !d.pending.items.is_empty() {
+        return Err(BLOCKED);
+    }
+    match d.current() {
+        Ok(context) => d.pending.take_error(context),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The same for the work of one context, whatever errors there were.
 pub(crate) fn drained(d: &mut Driver, context: u64) -> Outcome {
     if d.pending.has(context) {
         return Err(BLOCKED);

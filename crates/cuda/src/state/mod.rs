@@ -218,6 +218,14 @@ impl Driver {
         }
     }
 
+    /// Returns the error of this thread's context, if it has one and that has failed.
+    pub(crate) fn not_failed(&self) -> Outcome {
+        match self.current() {
+            Ok(_) => self.usable().map(|_| ()),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Returns a context by handle.
     pub(crate) fn context(&self, handle: u64) -> Outcome<&Ctx> {
         self.contexts.get(&handle).ok_or(Status::INVALID_CONTEXT)
