@@ -169,6 +169,34 @@ def attention():
 
 
 @check
+def linear_algebra():
+    torch.manual_seed(5)
+    tall, wide, square = torch.randn(5, 3), torch.randn(3, 5), torch.randn(2, 4, 4)
+    right, several = torch.randn(5, 2), torch.randn(2, 4, 3)
+    definite = square @ square.mT + torch.eye(4)
+    for function, *inputs in (
+        (lambda a, b: torch.linalg.lstsq(a, b).solution, tall, right),
+        (lambda a, b: torch.linalg.lstsq(a, b).solution, wide, torch.randn(3, 7)),
+        (lambda a, b: torch.linalg.lstsq(a, b).solution, torch.randn(2, 6, 4), torch.randn(2, 6, 1)),
+        (torch.linalg.solve, square, several),
+        (torch.linalg.cholesky, definite),
+        (torch.linalg.inv, square),
+        (torch.linalg.pinv, tall),
+        (torch.linalg.qr, tall),
+        (torch.linalg.lu, square),
+        (torch.linalg.eigvalsh, definite),
+        (torch.linalg.svdvals, wide),
+        (torch.linalg.slogdet, square),
+        (torch.linalg.matrix_exp, square),
+        (lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), torch.linalg.cholesky(definite), several),
+    ):
+        on_cpu, on_cuda = function(*inputs), function(*(x.cuda() for x in inputs))
+        for cpu, cuda in zip(*((r if isinstance(r, tuple) else (r,)) for r in (on_cpu, on_cuda))):
+            assert cuda.is_cuda
+            torch.testing.assert_close(cuda.cpu(), cpu, rtol=1e-4, atol=1e-5)
+
+
+@check
 def sparse_tensors():
     s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)).cuda()
     d = torch.arange(6.0, device=CUDA).reshape(3, 2)

@@ -455,6 +455,11 @@ def _resize(given: torch.Tensor, made: torch.Tensor) -> bool:
         return False
     given.resize_(made.size())
     if made.numel() and given.stride() != made.stride():
+        storage, reach = given.untyped_storage(), given.storage_offset() + 1
+        reach += sum((size - 1) * stride for size, stride in zip(made.size(), made.stride()))
+        # Elements of a result can lie apart: the solutions of `linalg.lstsq` do.
+        if storage.nbytes() < reach * given.element_size():
+            storage.resize_(reach * given.element_size())
         given.as_strided_(made.size(), made.stride())
     return True
 
