@@ -237,6 +237,7 @@ mod tests {
     use crate::tree;
     use std::collections::BTreeSet;
     use std::fs;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn every_mutation_is_of_text_that_is_there_once() {
@@ -252,6 +253,21 @@ mod tests {
         assert_eq!(names.len(), mutants.len(), "a name is there twice");
     }
 
+    /// The files that a module of a test program may be in.
+    fn files_of(tests: &Path, program: &str, module: &str) -> Vec<PathBuf> {
+        let folder = tests.join(program);
+        let of = |parts: &[&str]| match parts {
+            [] => [folder.join("main.rs"), tests.join(format!("{program}.rs"))],
+            parts => {
+                let path = folder.join(parts.join("/"));
+                [path.with_extension("rs"), path.join("mod.rs")]
+            }
+        };
+        let parts: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
+        // The last ones may be modules within a file.
+        (0..=parts.len()).rev().flat_map(|end| of(&parts[..end])).collect()
+    }
+
     #[test]
     fn every_mutation_has_a_test_that_is_there() {
         let forms = ptx::testing::instructions();
@@ -262,19 +278,13 @@ mod tests {
                 package => package.trim_start_matches("simtlab-"),
             };
             let tests = tree::root().join("crates").join(folder).join("tests");
-            let modules = fs::read_dir(tests.join(program)).into_iter().flatten().flatten();
-            // Modules are files, or folders of files.
-            let files =
-                modules.map(|module| module.path()).flat_map(|path| match fs::read_dir(&path) {
-                    Ok(folder) => folder.flatten().map(|file| file.path()).collect::<Vec<_>>(),
-                    Err(_) => vec![path],
-                });
-            let files = files.chain([tests.join(format!("{program}.rs"))]);
-            let mut texts = files.filter_map(|f| fs::read_to_string(f).ok());
-            let last = name.rsplit("::").next().unwrap_or(name);
-            let function = format!("fn {last}(");
-            // A test of files is the path of one.
-            let is_there = tests.join(name).is_file() || texts.any(|t| t.contains(&function));
+            // A test of files is the path of one. Others run by their whole names alone.
+            let (module, function) = name.rsplit_once("::").unwrap_or(("", name));
+            let function = format!("fn {function}(");
+            let is_there = tests.join(name).is_file()
+                || files_of(&tests, program, module)
+                    .iter()
+                    .any(|file| fs::read_to_string(file).is_ok_and(|t| t.contains(&function)));
             assert!(is_there, "{}: {name}", mutant.name);
             let found = forms.iter().any(|(_, text)| text.starts_with(&mutant.only));
             assert!(found, "{}: no instruction begins with `{}`", mutant.name, mutant.only);
