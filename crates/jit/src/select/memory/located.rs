@@ -76,7 +76,10 @@ impl Selector<'_> {
 
     /// Returns where words are that are located for the lanes of an access, or for more lanes.
     pub(super) fn find_located(&self, key: &LocatedBy, offset: i64) -> Option<Located> {
-        let has = |located: &&Located| (located.first..=located.last).contains(&offset);
+        let has = |located: &&Located| {
+            (located.first..=located.last).contains(&offset)
+                && are_aligned_alike(located.first, offset, key)
+        };
         if let Some(located) = self.located.get(key).filter(has) {
             return Some(*located);
         }
@@ -134,9 +137,11 @@ impl Selector<'_> {
     }
 
     /// Returns the least and the greatest offset of accesses that are located together with one at
-    /// an offset: in windows all near it, else those in the rest of the block.
+    /// an offset: in windows all near it, else those in the rest of the block. Only the least one's
+    /// alignment is checked.
     pub(super) fn range_of(&self, offset: i64, key: &LocatedBy) -> (i64, i64) {
-        let near = |other: &i64| other.abs_diff(offset) < NEAR;
+        let near =
+            |other: &i64| other.abs_diff(offset) < NEAR && are_aligned_alike(*other, offset, key);
         let (mut first, mut last) = (offset, offset);
         let mut extend = |offset: i64| {
             first = first.min(offset);
@@ -270,4 +275,9 @@ impl Selector<'_> {
 /// Returns whether addresses in a state space have 32 bits.
 fn is_window(space: Space) -> bool {
     matches!(space, Space::Shared | Space::Param)
+}
+
+/// Returns whether accesses at two offsets are both aligned if one is.
+fn are_aligned_alike(offset: i64, other: i64, key: &LocatedBy) -> bool {
+    offset.abs_diff(other).is_multiple_of(key.bytes.into())
 }
