@@ -238,7 +238,7 @@ round:
 
 /// Of two accesses at one row of addresses, one by no lane and one by all, one is misaligned.
 #[test]
-fn words_whose_alignments_differ_are_located_apart() {
+fn words_are_located_with_others_aligned_alike() {
     let mut count = Count::default();
     for (bytes, load) in [
         (2, "u16 %h"),
