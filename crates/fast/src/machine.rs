@@ -426,6 +426,53 @@ impl<'m> Machine<'m> {
         true
     }
 
+    /// Returns how many CTAs may follow the visited one as by [`Self::follow_in_place`], if each
+    /// needs no more than that its shared memory is cleared.
+    pub(crate) fn ctas_ahead(&self) -> u64 {
+        let (code, cta) = (self.context.code, &self.ctas[self.slot]);
+        let is_alone = self.context.cluster_size == 1 && !self.screened && self.detail.is_none();
+        let is_plain = code.cleared.is_empty() && code.local_bytes == 0;
+        if !is_alone || !is_plain || cta.storage.has_positions {
+            return 0;
+        }
+        let (others, begun) = self.ctas.split_at(self.slot);
+        let others = begun[1..].iter().chain(others);
+        let begins =
+            |(index, cta): (u64, &Cta)| cta.alive && cta.storage.is_empty() && cta.index == index;
+        let end = cta.index + self.ctas.len() as u64;
+        match (cta.index + 1..end).zip(others).all(begins) && self.rest.start == end {
+            true => self.rest.end.saturating_sub(end),
+            false => 0,
+        }
+    }
+
+    /// Takes note that so many CTAs have followed the visited one, no more than
+    /// [`Self::ctas_ahead`] allows: all of these have ended but the last.
+    pub(crate) fn follow_ahead(&mut self, count: u64) {
+        let (from, resident) = (self.slot, self.ctas.len() as u64);
+        // Those in between have come and gone.
+        let between = count.saturating_sub(resident);
+        self.rest.start += between;
+        self.stats.threads += between * u64::from(self.context.threads);
+        self.slot = ((self.slot as u64 + between) % resident) as usize;
+        for _ in between..count {
+            self.fill_slot(self.slot);
+            self.next_slot();
+        }
+        if let Ok([ended, next]) = self.ctas.get_disjoint_mut([from, self.slot]) {
+            std::mem::swap(&mut ended.storage, &mut next.storage);
+        }
+        let charges = &mut self.stats.charges;
+        charges.max_depth = charges.max_depth.max(1);
+        self.stats.ctas += count - 1;
+        self.count_ended_cta();
+    }
+
+    /// Returns how many turns there may be before the observer is asked whether the launch goes on.
+    pub(crate) fn turns_left(&self) -> u32 {
+        POLL_TURNS.saturating_sub(self.turns.wrapping_sub(self.last_poll))
+    }
+
     /// Ends a round over all resident CTAs. A launch whose state repeats is declined, because the
     /// exact engine reports hangs.
     fn round(&mut self) -> Result<(), Declined> {

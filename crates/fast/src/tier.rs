@@ -415,7 +415,7 @@ impl Visit<'_, '_> {
     }
 
     /// Adds the counts of what the worker has executed of CTAs that have ended: that these have not
-    /// taken more issues than the limit is known ([`Self::may_keep_counts`]).
+    /// taken more issues than the limit is known ([`Self::kept_issues`]).
     #[inline]
     pub fn count_of_ended(&mut self, tally: &Tally) {
         let machine = &mut *self.machine;
@@ -437,19 +437,19 @@ impl Visit<'_, '_> {
         stats.slots.predicate_off(tally.off);
     }
 
-    /// Returns whether a worker may keep the counts of a CTA that has ended until other ones have,
-    /// which take `most` issues in all at most: nothing looks at them before, and even if one CTA
-    /// had taken them all, that would be far from the limit.
+    /// Returns how many issues of CTAs that have ended a worker may count when others have ended,
+    /// too, or `None` if it may not: nothing looks at them before, and even if one CTA had taken
+    /// them all, that would be far from the limit.
     #[inline]
     #[must_use]
-    pub fn may_keep_counts(&self, most: u64) -> bool {
+    pub fn kept_issues(&self) -> Option<u64> {
         let machine = &*self.machine;
         let left = machine.context.limit.saturating_sub(machine.issues());
-        most <= left / KEPT_SHARE
-            && machine.issue_limit == u64::MAX
+        let may = machine.issue_limit == u64::MAX
             && machine.context.cluster_size == 1
             && !machine.screened
-            && !machine.commit_is_due()
+            && !machine.commit_is_due();
+        may.then_some(left / KEPT_SHARE)
     }
 
     /// Returns whether CTAs run one after another, so that a worker may keep its counts until the

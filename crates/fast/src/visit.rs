@@ -6,6 +6,7 @@
 
 use crate::Declined;
 use crate::code::{Dst, Kind};
+use crate::context::unrank;
 use crate::machine::{Machine, vacant};
 use crate::stack::Entry;
 use crate::tier::{StackCharges, StackEntry, Visit, WarpRegisters, Worker};
@@ -139,6 +140,42 @@ impl Visit<'_, '_> {
             self.machine.turns = self.machine.turns.wrapping_add(turns);
         }
         follows
+    }
+
+    /// Returns how many CTAs a worker may begin by itself when the visited one has ended, one after
+    /// the other in its storage, and tell of later ([`Self::follow_ahead`]). It has to clear their
+    /// shared memory; they have no other memory, and read no register that nothing has written.
+    #[must_use]
+    pub fn ctas_ahead(&self) -> u64 {
+        match self.held {
+            None => self.machine.ctas_ahead(),
+            Some(_) => 0,
+        }
+    }
+
+    /// Returns how many rounds over the warps of CTAs there may be before the visit has to end.
+    #[must_use]
+    pub fn rounds_left(&self) -> u32 {
+        self.machine.turns_left() / (self.warps() as u32).max(1)
+    }
+
+    /// Goes on to the last of some CTAs that the worker has begun. All before it have ended.
+    pub fn follow_ahead(&mut self, count: u32) {
+        self.machine.follow_ahead(count.into());
+    }
+
+    /// Returns the coordinates of a later CTA, so many behind the visited one.
+    #[must_use]
+    pub fn coordinates_ahead(&self, count: u64) -> [u32; 3] {
+        let machine = &*self.machine;
+        unrank(machine.ctas[machine.slot].index + count, machine.context.grid)
+    }
+
+    /// Takes note that the worker has begun so many rounds over the warps of CTAs by itself.
+    pub fn count_rounds(&mut self, rounds: u32) {
+        let turns = (self.warps() as u32).wrapping_mul(rounds);
+        self.machine.turns = self.machine.turns.wrapping_add(turns);
+        self.keep_counts(true);
     }
 
     pub(crate) fn release(&mut self) {

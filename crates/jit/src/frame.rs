@@ -90,6 +90,16 @@ pub(crate) struct Frame {
     pub(crate) cta_sregs: *const u64,
     /// Code address where the next entry begins.
     pub(crate) start: u64,
+    /// Rounds over the warps that code may begin by itself, and how many of these may be first ones
+    /// of CTAs that follow; not 0 if others may be the visited CTA's.
+    pub(crate) rounds_left: u32,
+    pub(crate) ctas_ahead: u32,
+    pub(crate) may_stay: u32,
+    /// Threads of a CTA.
+    pub(crate) threads: u32,
+    /// Rounds that code has begun, and CTAs of which the host does not know yet.
+    pub(crate) rounds: u32,
+    pub(crate) followed: u32,
     /// Executes a step: `(frame, step, lanes)`. Not 0 if the code has to return.
     pub(crate) step: extern "C" fn(*mut Frame, u32, u32) -> u32,
     /// Not 0 if the warp waits after the last step that `step` has executed.
@@ -177,6 +187,8 @@ offsets! {
     PARAMS params; PARAMS_LEN params_len; LOCAL local; LOCAL_LEN local_len; REGIONS regions;
     TALLY tally; STARTED started; SPLITS splits; WARP warp; WARPS warps; WARPS_END warps_end;
     BARRIER_STATE barrier_state; AGAIN again; SREGS sregs; CTA_SREGS cta_sregs; START start;
+    ROUNDS_LEFT rounds_left; CTAS_AHEAD ctas_ahead; MAY_STAY may_stay; THREADS threads;
+    ROUNDS rounds; FOLLOWED followed;
     STEP step; PARKED parked; DRAIN drain; ON on; EXIT exit; TURN turn; STACK_END stack_end;
     BACK_EDGE_TAKEN back_edge_taken; LAYOUT_CELLS layout_cells; FIND find;
     BLOCK_COUNTERS block_counters; MORE_BLOCK_COUNTERS more_block_counters; COUNTERS counters;

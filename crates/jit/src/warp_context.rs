@@ -147,7 +147,7 @@ macro_rules! offsets {
 offsets! {
     WarpContext: START start; AT at; TOP top; NARROW narrow; WIDE wide; PREDS preds;
     SCALARS scalars; SREGS sregs; SREG_ROWS sreg_rows; SEAT seat; LOCAL local; LIVE live;
-    NOT_LIVE not_live; WAITS waits; ON on;
+    NEVER_LAUNCHED never_launched; EXITED exited; NOT_LIVE not_live; WAITS waits; ON on;
     RESUME resume; ENTRIES entries;
     BARRIER_LANES barrier_lanes; BARRIER_HOLDING barrier_holding;
 }

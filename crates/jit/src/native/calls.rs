@@ -1,6 +1,7 @@
 //! Calls from compiled code back into the interpreter.
 
 use super::Code;
+use super::ahead::catch_up;
 use super::judge::{Log, judge_log};
 use super::warp_contexts::CtaContexts;
 use crate::access_groups::GroupList;
@@ -162,7 +163,11 @@ pub(super) fn call<T>(
     // SAFETY: the runner has stored a host there that lives until the code has returned, and calls
     // back do not nest.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_, '_>>() };
-    match catch_unwind(AssertUnwindSafe(|| f(host, frame))) {
+    let f = || {
+        catch_up(host, frame);
+        f(host, frame)
+    };
+    match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(value)) => value,
         Ok(Err(declined)) => {
             host.end = Err(declined);

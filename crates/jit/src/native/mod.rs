@@ -9,6 +9,7 @@
 //! accesses the interpreter's state; during a call back, only the call does.
 #![allow(unsafe_code, reason = "code that is made at run time can only be called so")]
 
+mod ahead;
 mod calls;
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) mod execute;
@@ -28,6 +29,7 @@ use crate::layout::Layouts;
 use crate::machine_code::{Entries, Facts, MachineCode};
 use crate::pool::PoolRow;
 use crate::{Coverage, MAX_STEPS, Refused, translated};
+use ahead::{Coordinate, coordinates};
 use fast::code::Kind;
 use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Visit, Worker};
 use memmap2::{Mmap, MmapMut};
@@ -63,6 +65,8 @@ struct Code {
     coverage: Coverage,
     /// Most issues of a warp in one visit, where that is known and nothing reads their number.
     most_issues: Option<u64>,
+    /// The special registers that are coordinates of the CTA, if code can begin CTAs by itself.
+    coordinates: Option<Vec<Coordinate>>,
     /// Layouts that workers of earlier launches have found.
     spare_layouts: Mutex<Vec<Layouts>>,
     /// Contexts that the worker of an earlier launch has left.
@@ -333,7 +337,7 @@ fn code(
         #[cfg(not(target_arch = "x86_64"))]
         _ => return Err(Refused::Host),
     };
-    place(made, most_issues(kernel.code()))
+    place(made, kernel.code())
 }
 
 /// Returns the most issues of a warp in one visit: between two back-edges, each lane executes a
@@ -349,7 +353,7 @@ fn most_issues(code: &fast::code::Code) -> Option<u64> {
 }
 
 /// Places code in pages of its own: writable first, then executable.
-fn place(made: MachineCode, most_issues: Option<u64>) -> Result<Code, Refused> {
+fn place(made: MachineCode, kernel: &fast::code::Code) -> Result<Code, Refused> {
     let MachineCode { bytes, pool, entries, facts } = made;
     let lost = || Refused::Encoding("a label was lost".to_owned());
     let memory = |error: std::io::Error| Refused::Memory(error.to_string());
@@ -362,6 +366,13 @@ fn place(made: MachineCode, most_issues: Option<u64>) -> Result<Code, Refused> {
         let code = text.get(offset as usize..bytes.len()).filter(|code| !code.is_empty());
         code.map(|code| code.as_ptr() as u64).ok_or_else(lost)
     };
+    let begins_ctas = match entries {
+        #[cfg(target_arch = "x86_64")]
+        Entries::Visit { .. } => true,
+        #[cfg(any(target_arch = "aarch64", feature = "cranelift"))]
+        Entries::Turn(_) => false,
+    };
+    let coordinates = if begins_ctas { coordinates(kernel, &facts.sregs) } else { None };
     let (enter, starts) = match entries {
         #[cfg(target_arch = "x86_64")]
         Entries::Visit { enter, first, fresh, again } => {
@@ -382,7 +393,8 @@ fn place(made: MachineCode, most_issues: Option<u64>) -> Result<Code, Refused> {
         constants: pool,
         region_entries,
         coverage: Coverage { native, steps, bytes: bytes.len() },
-        most_issues,
+        most_issues: most_issues(kernel),
+        coordinates,
         spare_layouts: Mutex::default(),
         spare_contexts: Mutex::default(),
         facts,

@@ -1,5 +1,6 @@
 //! Visits to CTAs on one host thread: code runs the turns of all their warps as far as it can.
 
+use super::ahead::{self, SregsAhead};
 use super::calls::{
     Host, add_block_counters, drain, exit, find, flush, more_block_counters, stack_end, step, turn,
 };
@@ -14,7 +15,6 @@ use fast::{Declined, StackCharges, Tally, Visit, Worker, WorkerCounts};
 use std::mem::MaybeUninit;
 use std::panic::resume_unwind;
 use std::ptr;
-use vm::WARP_SIZE;
 
 /// The worker of one host thread.
 pub(super) struct CompiledWorker<'c> {
@@ -40,6 +40,9 @@ pub(super) struct CompiledWorker<'c> {
     commits: u64,
     /// Visits whose counts are still in the counters of blocks.
     kept_visits: u32,
+    sregs_ahead: SregsAhead,
+    /// Most CTAs that code may begin by itself.
+    ctas_ahead: u32,
 }
 
 /// Most turns of each warp of the only resident CTA in one visit: whoever stops a launch waits for
@@ -75,6 +78,8 @@ impl<'c> CompiledWorker<'c> {
             until_commit: vec![false; code.facts.region_steps.len()].into(),
             commits: 0,
             kept_visits: 0,
+            sregs_ahead: SregsAhead::default(),
+            ctas_ahead: 1,
         }
     }
 
@@ -226,11 +231,25 @@ impl<'c> CompiledWorker<'c> {
         let mut pass = 0;
         loop {
             pass += 1;
+            let (rounds, ctas) = rounds_ahead(&host, self.kept_visits);
+            let ahead = (rounds, ctas.min(self.ctas_ahead));
+            ahead::allow(&host, &mut self.frame, &mut self.sregs_ahead, ahead);
             enter(&raw mut *self.frame);
             if let Some(panic) = host.panic.take() {
                 resume_unwind(panic);
             }
             std::mem::replace(&mut host.end, Ok(()))?;
+            // Where CTAs wait, it is not worth while to prepare many.
+            self.ctas_ahead = match ahead::catch_up(&mut host, &mut self.frame) {
+                0 => 1,
+                _ => MAX_KEPT_VISITS.min(4 * self.ctas_ahead),
+            };
+            self.cta = host.visit.cta();
+            let rounds = std::mem::take(&mut self.frame.rounds);
+            if rounds > 0 {
+                host.visit.count_rounds(rounds);
+                self.kept_visits += rounds;
+            }
             judge_log(&mut host, &mut self.frame);
             if self.log.as_ref().is_some_and(|log| log.refused) {
                 return Err(fast::REFUSED);
@@ -240,7 +259,7 @@ impl<'c> CompiledWorker<'c> {
                 true => may_keep_counts_of_ended(&host, &self.frame, self.kept_visits),
                 false => may_keep_counts(&host, &self.frame),
             };
-            if self.kept_visits == MAX_KEPT_VISITS || !keeps {
+            if self.kept_visits >= MAX_KEPT_VISITS || !keeps {
                 break;
             }
             self.kept_visits += 1;
@@ -274,21 +293,40 @@ fn begin_turns(frame: &mut Frame, code: &Code) {
     frame.start = code.starts.first;
 }
 
+/// Returns how many rounds code may begin by itself, and how many CTAs, so that their counts can be
+/// kept with those of so many visits.
+fn rounds_ahead(host: &Host<'_, '_, '_>, kept_visits: u32) -> (u32, u32) {
+    let left = MAX_KEPT_VISITS.saturating_sub(kept_visits);
+    if host.log.is_some() || host.worker_counters.is_some() {
+        return (0, 0);
+    }
+    let keeps = visits_to_keep(host).saturating_sub(u64::from(kept_visits) + 1);
+    match keeps.min(left.into()) as u32 {
+        0 => (left, 0),
+        // Before a CTA follows, the one that has ended cannot have come near the limit.
+        keeps => (keeps, keeps),
+    }
+}
+
+/// Returns of how many visits the issues may be passed on later.
+fn visits_to_keep(host: &Host<'_, '_, '_>) -> u64 {
+    let visits = || {
+        let most = host.code.most_issues?.saturating_mul(host.contexts.warps.len() as u64);
+        host.visit.kept_issues()?.checked_div(most)
+    };
+    visits().unwrap_or(0)
+}
+
 /// Returns whether the counts of a visit may be passed on later: nothing looks at them before, and
 /// the lanes that run are not told apart by warps, of which all lanes live.
 fn may_keep_counts(host: &Host<'_, '_, '_>, frame: &Frame) -> bool {
-    let lanes = host.contexts.warps.len() * WARP_SIZE as usize;
-    let all_live = host.contexts.barriers.live as usize == lanes;
-    has_issued(frame) && all_live && host.visit.is_only_resident()
+    has_issued(frame) && host.contexts.are_warps_whole() && host.visit.is_only_resident()
 }
 
 /// The same for the last visit to a CTA, all warps of which were launched with all lanes.
 fn may_keep_counts_of_ended(host: &Host<'_, '_, '_>, frame: &Frame, kept_visits: u32) -> bool {
-    let Some(most) = host.code.most_issues else { return false };
-    let warps = host.contexts.warps.len();
-    let most = most.saturating_mul(warps as u64).saturating_mul(u64::from(kept_visits) + 1);
-    let full = host.visit.launched(warps - 1) == u32::MAX;
-    has_issued(frame) && full && host.visit.may_keep_counts(most)
+    let full = host.visit.launched(host.contexts.warps.len() - 1) == u32::MAX;
+    has_issued(frame) && full && visits_to_keep(host) > u64::from(kept_visits)
 }
 
 fn has_issued(frame: &Frame) -> bool {
@@ -382,6 +420,12 @@ fn frame(code: &Code) -> Frame {
         sregs: ptr::null(),
         cta_sregs: ptr::null(),
         start: code.starts.first,
+        rounds_left: 0,
+        ctas_ahead: 0,
+        may_stay: 0,
+        threads: 0,
+        rounds: 0,
+        followed: 0,
         step,
         parked: 0,
         find,

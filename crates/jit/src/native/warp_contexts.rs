@@ -151,6 +151,13 @@ impl CtaContexts {
         true
     }
 
+    /// Returns whether all lanes live of each warp that has not ended.
+    pub(super) fn are_warps_whole(&self) -> bool {
+        let lanes = self.warps.len() * WARP_SIZE as usize;
+        let is_whole = |c: &WarpContext| c.not_live == 0 || c.top.is_null();
+        self.barriers.live as usize == lanes || self.warps.iter().all(is_whole)
+    }
+
     /// Copies the place of the held warp from its context to the interpreter.
     pub(super) fn store_position(&self, code: &Code, visit: &mut Visit<'_, '_>, warp: usize) {
         let context = &self.warps[warp];

@@ -42,7 +42,7 @@ use level::{Codes, Patterns};
 use rustc_hash::{FxHashMap, FxHashSet};
 use screened::{ExemptGroup, ExemptLoads};
 use smallvec::SmallVec;
-pub(crate) use stubs::Shared;
+pub(crate) use stubs::{CtaBegin, Shared};
 use turns::{Kept, Point};
 use vector::{BlockCounts, Condition, Scale, Sreg, Terminator, Type, Value};
 
@@ -311,7 +311,10 @@ pub(crate) fn compile(
     let levels = (features, detailed);
     let selected = select(&source, code, levels, &mut pool, shared.outside)?;
     let compiled = Compiler::new(features.level).compile(&selected.function, &mut asm)?;
-    shared.emit(&mut asm, compiled.entry, features.level, (detailed, code.screened.is_some()));
+    let sregs_bytes = (8 * selected.sregs.len()) as i32;
+    let begin = CtaBegin { entry: code.entry, sregs_bytes };
+    let entry = (compiled.entry, &begin);
+    shared.emit(&mut asm, entry, features.level, (detailed, code.screened.is_some()));
     let encoded = asm.encode().map_err(Refused::Encoding)?;
     let entries = entries(&encoded, &shared)?;
     Ok(MachineCode {

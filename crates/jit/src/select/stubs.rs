@@ -3,17 +3,29 @@
 
 use super::{Outside, notes, screened};
 use crate::asm::{Asm, Label, at};
-use crate::frame::{ENTRY_BLOCK, ENTRY_LANES, Frame, TURN_BEGINS, TURN_ENDS};
+use crate::frame::{
+    ENTRY_BLOCK, ENTRY_DEPTH, ENTRY_LANES, ENTRY_REJOIN, Frame, NO_BLOCK, TURN_BEGINS, TURN_ENDS,
+};
 use crate::warp_context::{BarrierState, WarpContext};
 use fast::Level;
 use iced_x86::{Code as Op, Register};
 use vm::BACK_EDGES;
 
 use Register::{
-    EAX, ECX, EDX, ESI, R8, R9, R9D, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP,
+    EAX, ECX, EDX, ESI, R8, R9, R9D, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RSP,
+    XMM0, YMM0,
 };
 
 const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
+
+/// How a CTA begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CtaBegin {
+    /// The first block.
+    pub(crate) entry: u32,
+    /// Bytes of the values of a CTA's special registers.
+    pub(crate) sregs_bytes: i32,
+}
 
 /// Labels of the shared code.
 #[derive(Clone, Copy, Debug)]
@@ -53,17 +65,18 @@ impl Shared {
         }
     }
 
-    /// Emits the shared code; `entry` is that of the function. Launches in detail need code for
+    /// Emits the shared code; `entry` is that of the function. CTAs that follow begin as `begin`
+    /// says. Launches in detail need code for
     /// counts of accesses, and screened ones for their log, with vectors of a level.
     pub(crate) fn emit(
         &self,
         asm: &mut Asm,
-        entry: Label,
+        (entry, begin): (Label, &CtaBegin),
         level: Level,
         (detailed, screened): (bool, bool),
     ) {
         self.entry(asm);
-        self.next(asm);
+        self.next(asm, begin);
         self.takes(asm, entry);
         self.ends(asm);
         self.release(asm, screened);
@@ -99,8 +112,9 @@ impl Shared {
         asm.op0(Op::Retnq);
     }
 
-    /// Takes the next warp that has a turn, or returns to the host.
-    fn next(&self, asm: &mut Asm) {
+    /// Takes the next warp that has a turn; after the last one, goes on to another round or returns
+    /// to the host.
+    fn next(&self, asm: &mut Asm, begin: &CtaBegin) {
         let (search, done) = (asm.label(), asm.label());
         asm.bind(self.outside.next);
         asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
@@ -130,7 +144,88 @@ impl Shared {
         asm.bind(take);
         asm.m(Op::Jmp_rm64, at(R8, WarpContext::START));
         asm.bind(done);
-        asm.jump(Op::Jmp_rel32_64, self.out);
+        self.round(asm, search, begin);
+    }
+
+    /// Begins another round over the warps if the host allows it: of the visited CTA, or, if it has
+    /// ended, of the next one.
+    fn round(&self, asm: &mut Asm, search: Label, begin: &CtaBegin) {
+        let (ended, warps) = (asm.label(), asm.label());
+        asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::ROUNDS_LEFT), 0);
+        asm.jump(Op::Je_rel32_64, self.out);
+        asm.rm(Op::Mov_r64_rm64, R9, at(RBP, Frame::BARRIER_STATE));
+        asm.mi(Op::Cmp_rm32_imm32, at(R9, BarrierState::LIVE), 0);
+        asm.jump(Op::Je_rel32_64, ended);
+        asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::MAY_STAY), 0);
+        asm.jump(Op::Je_rel32_64, self.out);
+        asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::PROGRESS), 0);
+        asm.jump(Op::Je_rel32_64, self.out);
+        asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 0);
+        asm.bind(warps);
+        asm.m(Op::Dec_rm32, at(RBP, Frame::ROUNDS_LEFT));
+        asm.m(Op::Inc_rm32, at(RBP, Frame::ROUNDS));
+        asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARPS));
+        asm.ri(Op::Sub_rm64_imm32, R8, size_of::<WarpContext>() as i32);
+        asm.jump(Op::Jmp_rel32_64, search);
+        asm.bind(ended);
+        asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::CTAS_AHEAD), 0);
+        asm.jump(Op::Je_rel32_64, self.out);
+        asm.m(Op::Dec_rm32, at(RBP, Frame::CTAS_AHEAD));
+        asm.m(Op::Inc_rm32, at(RBP, Frame::FOLLOWED));
+        self.begin_cta(asm, begin);
+        asm.jump(Op::Jmp_rel32_64, warps);
+    }
+
+    /// Begins a CTA, all warps of which have all lanes, in the place of one that has ended, whose
+    /// barriers are at `r9`: what `CtaContexts::begin` does.
+    fn begin_cta(&self, asm: &mut Asm, begin: &CtaBegin) {
+        const VECTOR: usize = 32;
+        const BARRIERS: usize = size_of::<BarrierState>() - BarrierState::ARRIVED as usize;
+        const { assert!(BARRIERS.is_multiple_of(VECTOR)) };
+        asm.rm(Op::Mov_r32_rm32, EAX, at(RBP, Frame::THREADS));
+        asm.mr(Op::Mov_rm32_r32, at(R9, BarrierState::LIVE), EAX);
+        asm.ri(Op::Mov_r32_imm32, EAX, begin.sregs_bytes);
+        asm.mr(Op::Add_rm64_r64, at(RBP, Frame::CTA_SREGS), RAX);
+        asm.rrr(Op::VEX_Vpxor_xmm_xmm_xmmm128, XMM0, XMM0, XMM0);
+        for place in (0..BARRIERS).step_by(VECTOR) {
+            let place = at(R9, BarrierState::ARRIVED + place as i64);
+            asm.mr(Op::VEX_Vmovdqu_ymmm256_ymm, place, YMM0);
+        }
+        let (clear, cleared, each) = (asm.label(), asm.label(), asm.label());
+        asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::SHARED));
+        asm.rr(Op::Mov_r64_rm64, RCX, RAX);
+        asm.rm(Op::Add_r64_rm64, RCX, at(RBP, Frame::SHARED_LEN));
+        asm.bind(clear);
+        asm.rr(Op::Cmp_r64_rm64, RAX, RCX);
+        asm.jump(Op::Jae_rel32_64, cleared);
+        asm.mr(Op::VEX_Vmovdqu_ymmm256_ymm, at(RAX, 0), YMM0);
+        asm.ri(Op::Add_rm64_imm32, RAX, VECTOR as i32);
+        asm.jump(Op::Jmp_rel32_64, clear);
+        asm.bind(cleared);
+        asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARPS));
+        asm.address(RAX, self.fresh);
+        asm.bind(each);
+        asm.mr(Op::Mov_rm64_r64, at(R8, WarpContext::START), RAX);
+        asm.rm(Op::Lea_r64_m, RCX, at(R8, WarpContext::ENTRIES));
+        asm.mr(Op::Mov_rm64_r64, at(R8, WarpContext::TOP), RCX);
+        let entry = [
+            (WarpContext::ENTRIES + ENTRY_BLOCK, begin.entry),
+            (WarpContext::ENTRIES + ENTRY_REJOIN, NO_BLOCK),
+            (WarpContext::ENTRIES + ENTRY_LANES, u32::MAX),
+            (WarpContext::ENTRIES + ENTRY_DEPTH, 1),
+            (WarpContext::WAITS, 0),
+            (WarpContext::RESUME, NO_BLOCK),
+            (WarpContext::LIVE, u32::MAX),
+            (WarpContext::NEVER_LAUNCHED, 0),
+            (WarpContext::EXITED, 0),
+            (WarpContext::NOT_LIVE, 0),
+        ];
+        for (place, value) in entry {
+            asm.mi(Op::Mov_rm32_imm32, at(R8, place), value as i32);
+        }
+        asm.ri(Op::Add_rm64_imm32, R8, size_of::<WarpContext>() as i32);
+        asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::WARPS_END));
+        asm.jump(Op::Jb_rel32_64, each);
     }
 
     /// Takes a warp, whose context is at `r8`.
