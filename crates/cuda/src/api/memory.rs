@@ -153,8 +153,7 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
 /// Frees all allocations of a context, except pool allocations and managed variables.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
     let theirs = d.memory.live.iter().filter(|(_, a)| {
-        use AllocationKind as K;
-        let stays = matches!(a.kind, K::Variable(_) | K::Mapped | K::MappedShared);
+        let stays = matches!(a.kind, AllocationKind::Variable(_));
         a.context == context && a.pool == 0 && !stays
     });
     let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();

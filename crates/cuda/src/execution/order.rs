@@ -37,10 +37,7 @@ pub(crate) fn all_settled(d: &mut Driver) -> Outcome {
     if !d.pending.items.is_empty() {
         return Err(BLOCKED);
     }
-    match d.current() {
-        Ok(context) => d.pending.take_error(context),
-        Err(_) => Ok(()),
-    }
+    d.current().map_or(Ok(()), |context| d.pending.take_error(context))
 }
 
 /// The same for the work of one context, whatever errors there were.

@@ -220,10 +220,10 @@ impl Driver {
 
     /// Returns the error of this thread's context, if it has one and that has failed.
     pub(crate) fn not_failed(&self) -> Outcome {
-        match self.current() {
-            Ok(_) => self.usable().map(|_| ()),
-            Err(_) => Ok(()),
+        if self.current().is_ok() {
+            self.usable()?;
         }
+        Ok(())
     }
 
     /// Returns a context by handle.
