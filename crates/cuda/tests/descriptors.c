@@ -181,11 +181,3 @@ static void first(char *program, char *path) {
     CHECK(export_to(&none, "cuMemExportToShareableHandle", memory, DESCRIPTOR, 0) == INVALID_VALUE);
     puts("all checks passed");
 }
-
-int main(int count, char **arguments) {
-    if (count > 2)
-        second(arguments);
-    else
-        first(arguments[0], arguments[1]);
-    return 0;
-}

@@ -1,4 +1,4 @@
-/* What programs of two processes have in common: the driver's functions, a kernel, handles as text. */
+/* What programs of two processes have in common: the driver's functions, a kernel, handles as text, `main`. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +13,10 @@
 enum { WORDS = 3001, INVALID_VALUE = 1 };
 
 typedef struct { char reserved[64]; } handle;
+
+/* What each of the processes does. */
+static void first(char *program, char *path);
+static void second(char **arguments);
 
 static void *library;
 static uint64_t context, kernel, stream;
@@ -65,4 +69,12 @@ static void from_text(handle *h, const char *text) {
 static void to_text(char *text, const handle *h) {
     for (int i = 0; i < 64; i++)
         sprintf(text + 2 * i, "%02x", (unsigned char)h->reserved[i]);
+}
+
+int main(int count, char **arguments) {
+    if (count > 2)
+        second(arguments);
+    else
+        first(arguments[0], arguments[1]);
+    return 0;
 }

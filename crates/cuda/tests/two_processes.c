@@ -124,11 +124,3 @@ static void first(char *program, char *path) {
     CHECK(copy_out(words, at, sizeof words) != 0);
     puts("all checks passed");
 }
-
-int main(int count, char **arguments) {
-    if (count > 2)
-        second(arguments);
-    else
-        first(arguments[0], arguments[1]);
-    return 0;
-}
