@@ -66,8 +66,8 @@ impl Shared {
     }
 
     /// Emits the shared code; `entry` is that of the function. CTAs that follow begin as `begin`
-    /// says. Launches in detail need code for
-    /// counts of accesses, and screened ones for their log, with vectors of a level.
+    /// says. Launches in detail need code for counts of accesses, and screened ones for their log,
+    /// with vectors of a level.
     pub(crate) fn emit(
         &self,
         asm: &mut Asm,

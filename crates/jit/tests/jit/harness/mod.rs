@@ -105,6 +105,11 @@ pub(crate) fn at_least(all: u64) -> u64 {
     if levels().eq([Level::Portable]) { all / 3 } else { all }
 }
 
+/// Returns how many launches there are if each level that the host has makes so many.
+pub(crate) fn per_level(launches: u64) -> u64 {
+    launches * supported().count() as u64
+}
+
 /// Returns whether a level has code for launches, or for launches in detail.
 pub(crate) fn has_code(level: Level, detailed: bool) -> bool {
     level != Level::Portable || !detailed
