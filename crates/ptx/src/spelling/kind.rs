@@ -4,6 +4,7 @@
 //! that the opcode takes decide which one is meant. Types are separate: see [`crate::ast::Type`].
 
 use ir::mods::Kind as IrKind;
+use std::iter;
 
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident $what:literal { $($word:literal)+ } )+) => {
@@ -54,9 +55,15 @@ const _: () = assert!(Kind::COUNT <= 256, "kinds fit a set");
 
 impl Kind {
     /// All kinds, in order of their numbers.
-    pub fn all() -> impl Iterator<Item = Self> {
-        OWN.iter().copied().chain(IrKind::ALL.iter().map(|&kind| Self::Ir(kind)))
-    }
+    pub const ALL: [Self; Self::COUNT] = {
+        let mut all = [OWN[0]; Self::COUNT];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = if i < OWN.len() { OWN[i] } else { Self::Ir(IrKind::ALL[i - OWN.len()]) };
+            i += 1;
+        }
+        all
+    };
 }
 
 kinds! {
@@ -396,9 +403,15 @@ impl Kinds {
         self.0[kind.index() / 128] >> (kind.index() % 128) & 1 != 0
     }
 
-    /// Its kinds in order.
+    /// Its kinds in order. Every instruction is spelled by these: only the set's bits are visited.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
-        Kind::all().filter(move |&k| self.has(k))
+        let Self(mut bits) = self;
+        iter::from_fn(move || {
+            let half = usize::from(bits[0] == 0);
+            let bit = bits[half].trailing_zeros() as usize;
+            bits[half] &= bits[half].checked_sub(1)?;
+            Some(Kind::ALL[128 * half + bit])
+        })
     }
 }
 
