@@ -405,8 +405,18 @@ fn sort_spaces(words: &mut [(&str, Option<Type>)]) {
 /// Every instruction of the table, as text.
 #[must_use]
 pub fn instructions() -> Vec<(&'static Form, String)> {
+    of(all_forms())
+}
+
+/// Those of one opcode.
+#[must_use]
+pub fn instructions_of(opcode: &str) -> Vec<(&'static Form, String)> {
+    of(all_forms().filter(|form| form.opcode == opcode))
+}
+
+fn of(forms: impl Iterator<Item = &'static Form>) -> Vec<(&'static Form, String)> {
     let mut out = Vec::new();
-    for form in all_forms() {
+    for form in forms {
         for types in type_choices(form) {
             for words in word_choices(form) {
                 let mut all: Vec<(&str, Option<Type>)> = words.iter().map(|w| (*w, None)).collect();

@@ -5,6 +5,6 @@ mod examples;
 mod mutate;
 mod neighbours;
 
-pub use examples::{file, instructions};
+pub use examples::{file, instructions, instructions_of};
 pub use mutate::{Random, mutate};
 pub use neighbours::neighbours;

@@ -75,8 +75,7 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     let folder = folder.join("cases").join("matrix");
     std::fs::create_dir_all(&folder).map_err(at(&folder))?;
     let header = header(device);
-    let forms = ptx::testing::instructions().into_iter();
-    let forms = forms.filter(|(form, _)| form.opcode == "mma").map(|(_, text)| text);
+    let forms = ptx::testing::instructions_of("mma").into_iter().map(|(_, text)| text);
     let (mut cases, mut sums): (Vec<Case>, Vec<Case>) = Default::default();
     for text in forms {
         let Some((head, fragments)) = read(&text) else { continue };
@@ -103,10 +102,10 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
 
 /// What the probes of a case tell of the device, and of ours where that is something else.
 pub(super) fn notes(case: &Case, record: &RunRecord, comparison: &Comparison) -> Vec<String> {
-    let forms = ptx::testing::instructions().into_iter().filter(|(form, _)| form.opcode == "mma");
     let head = case.parts.first().filter(|_| case.name.ends_with(SUMS));
     let text = head.and_then(|head| {
-        forms.map(|(_, text)| text).find(|text| text.split(' ').next() == Some(head.as_str()))
+        let mut forms = ptx::testing::instructions_of("mma").into_iter().map(|(_, text)| text);
+        forms.find(|text| text.split(' ').next() == Some(head.as_str()))
     });
     let Some((head, fragments)) = text.as_deref().and_then(read) else { return Vec::new() };
     let device = record.buffers.iter().find(|b| b.name == "r");
