@@ -48,7 +48,7 @@ fn wider_registers_are_cut_to_the_source_type() {
     // An immediate must fit the source type, so there are none of these.
     let cut = |inst, ty: Ty, f: fn(u64) -> u64| {
         let case = Case { inst, operands: &[ty], results: &[ty.reg()], constants: false };
-        case.check(|[a, ..]| [f(a), 0]);
+        case.check(&|[a, ..]| [f(a), 0]);
     };
     cut("%x = cvt.u32.u8 %a", Ty::B32, |a| a & 0xff);
     cut("%x = cvt.s64.s16 %a", Ty::B64, |a| low(number(a & 0xffff, Ty::S16)));
