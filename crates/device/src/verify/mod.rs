@@ -156,8 +156,6 @@ pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> VerifyError {
 enum Kind {
     /// On the device and here; what the device gives is compared.
     Compared,
-    /// On the device alone, because Simtlab does not run the program.
-    DeviceOnly,
     /// On the device under a profiler, and here; counts are compared.
     Profiled,
     /// Not at all, for this reason.

@@ -116,11 +116,18 @@ impl Session<'_> {
     fn batch(&mut self) -> Result<(), VerifyError> {
         match self.cases.front() {
             Some(case) if case.suite == Suite::Random => return self.modules(),
-            Some(case) if case.kind != Kind::Compared => {
-                let case = self.cases.pop_front();
-                return case.map_or(Ok(()), |case| self.without_comparison(&case));
+            Some(case) => {
+                let result = match &case.kind {
+                    Kind::Compared => None,
+                    Kind::Skipped(why) => Some(CaseResult::unprepared(case, why.clone())),
+                    Kind::Profiled => Some(counters::result(self.plan, case, self.monitor)),
+                };
+                if let Some(result) = result {
+                    self.cases.pop_front();
+                    return self.record(&result);
+                }
             }
-            _ => {}
+            None => {}
         }
         let batch = self.choose()?;
         if batch.runs.is_empty() { Ok(()) } else { self.run_batch(batch) }
@@ -174,38 +181,6 @@ impl Session<'_> {
             self.cases.push_front(case);
         }
         failed.map_or(Ok(()), Err)
-    }
-
-    /// Runs a case whose buffers are not compared.
-    fn without_comparison(&mut self, case: &Case) -> Result<(), VerifyError> {
-        let result = match &case.kind {
-            Kind::Skipped(why) => CaseResult::unprepared(case, why.clone()),
-            Kind::Profiled => counters::result(self.plan, case, self.monitor),
-            Kind::DeviceOnly | Kind::Compared => self.device_only(case)?,
-        };
-        self.record(&result)
-    }
-
-    fn device_only(&mut self, case: &Case) -> Result<CaseResult, VerifyError> {
-        let run = match matrix::wgmma::run(case) {
-            Ok(run) => run,
-            Err(why) => return Ok(CaseResult::unprepared(case, why)),
-        };
-        let request = Request { choice: self.plan.choice.clone(), runs: vec![run] };
-        let mut ended = None;
-        supervise::run(&request, &self.plan.worker, self.plan.patience, &mut |_, record| {
-            ended = Some(record);
-            true
-        })?;
-        let Some(record) = ended else {
-            return Ok(CaseResult::unprepared(case, "the device gave nothing".to_owned()));
-        };
-        let result = match &record.end {
-            RunEnd::Refused { .. } => CaseResult::refused(case, &record.end),
-            _ => CaseResult::measured(case, &record, matrix::wgmma::notes(case, &record)),
-        };
-        self.save(case, record)?;
-        Ok(result)
     }
 
     /// Puts two smaller cases in the place of one; false if it cannot be parted.

@@ -97,7 +97,7 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
         let name = format!("{GRID}{number}");
         cases.push(write(&folder, &header, &name, group, &GRIDS)?);
     }
-    let why = "Simtlab has no textures: the weights of their filters were not compared";
+    let why = "launch files have no textures: the weights of their filters were not compared";
     let name = "arithmetic-texture-weights";
     cases.push(Case::skipped(Suite::Arithmetic, name, TEXTURES, why.to_owned()));
     Ok(cases)

@@ -6,7 +6,7 @@
 //! and how sums are rounded shows in the last bits.
 
 mod sums;
-pub(super) mod wgmma;
+mod wgmma;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -100,26 +100,33 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     Ok(cases)
 }
 
+/// The product whose sums a case probes: the name of an `mma`, and its lists of registers.
+fn probed(case: &Case) -> Option<(String, [Fragment; 4])> {
+    if let Some(of_a_warp) = wgmma::probed(case) {
+        return Some(of_a_warp);
+    }
+    let head = case.parts.first().filter(|_| case.name.ends_with(SUMS))?;
+    let mut forms = ptx::testing::instructions_of("mma").into_iter().map(|(_, text)| text);
+    let text = forms.find(|text| text.split(' ').next() == Some(head.as_str()))?;
+    let (head, fragments) = read(&text)?;
+    Some((head.to_owned(), fragments))
+}
+
 /// What the probes of a case tell of the device, and of ours where that is something else.
 pub(super) fn notes(case: &Case, record: &RunRecord, comparison: &Comparison) -> Vec<String> {
-    let head = case.parts.first().filter(|_| case.name.ends_with(SUMS));
-    let text = head.and_then(|head| {
-        let mut forms = ptx::testing::instructions_of("mma").into_iter().map(|(_, text)| text);
-        forms.find(|text| text.split(' ').next() == Some(head.as_str()))
-    });
-    let Some((head, fragments)) = text.as_deref().and_then(read) else { return Vec::new() };
+    let Some((head, fragments)) = probed(case) else { return Vec::new() };
     let device = record.buffers.iter().find(|b| b.name == "r");
     let ours = comparison.buffers.iter().find(|b| b.name == "r");
     let (Some(device), Some(ours)) = (device, ours) else { return Vec::new() };
-    let told = sums::meaning(head, &fragments, &device.contents);
-    let ours = sums::meaning(head, &fragments, ours.ours());
+    let told = sums::meaning(&head, &fragments, &device.contents);
+    let ours = sums::meaning(&head, &fragments, ours.ours());
     let both = told.into_iter().zip(ours);
     let lines = both.map(
         |(told, ours)| {
             if told == ours { told } else { format!("device: {told}; ours: {ours}") }
         },
     );
-    [head.to_owned()].into_iter().chain(lines).collect()
+    case.parts.iter().take(1).cloned().chain(lines).collect()
 }
 
 /// The name of an instruction, and its lists of registers: D, A, B, C.

@@ -276,34 +276,64 @@ pub(super) fn write(
 ) -> Result<Option<Case>, VerifyError> {
     let Some(product) = product(head, fragments) else { return Ok(None) };
     let probes = probes(&product);
-    let (text, launch_file) =
-        (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
-    let mut buffers = String::new();
-    for (list, fragment) in fragments.iter().enumerate().skip(1) {
-        let ty = if fragment.bytes() == 8 { ElemType::U64 } else { ElemType::U32 };
-        let path = folder.join(format!("{name}-{list}.npy"));
-        let table = Array::from_bits(ty, &registers(&product, list, &probes));
-        npy::save(&path, &table).map_err(at(&path))?;
-        let _ = writeln!(buffers, "t{list} = \"@{name}-{list}.npy\"");
+    let table = |list: usize| {
+        let ty = if fragments[list].bytes() == 8 { ElemType::U64 } else { ElemType::U32 };
+        Array::from_bits(ty, &registers(&product, list, &probes))
+    };
+    let tables = [1, 2, 3].map(table);
+    let launch = ProbeLaunch { head, program, blocks: probes.len(), threads: LANES, tables };
+    launch.write(folder, name, &fragments[0]).map(Some)
+}
+
+/// The launch of a case.
+pub(super) struct ProbeLaunch<'a> {
+    /// The instruction's name.
+    pub(super) head: &'a str,
+    pub(super) program: &'a str,
+    /// Blocks: one for each probe.
+    pub(super) blocks: usize,
+    /// Threads of a block.
+    pub(super) threads: usize,
+    /// What A, B and C are loaded from.
+    pub(super) tables: [Array; 3],
+}
+
+impl ProbeLaunch<'_> {
+    /// Writes the case; each thread stores the registers of a fragment.
+    pub(super) fn write(
+        &self,
+        folder: &Path,
+        name: &str,
+        results: &Fragment,
+    ) -> Result<Case, VerifyError> {
+        let Self { head, program, blocks, threads, tables } = self;
+        let mut buffers = String::new();
+        for (list, table) in (1..).zip(tables) {
+            let path = folder.join(format!("{name}-{list}.npy"));
+            npy::save(&path, table).map_err(at(&path))?;
+            let _ = writeln!(buffers, "t{list} = \"@{name}-{list}.npy\"");
+        }
+        let (ty, halves) = results.elements();
+        let toml = format!(
+            "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
+             r = \"{ty}[{blocks},{threads},{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\n\
+             grid = [{blocks}]\nblock = [{threads}]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\"]\n",
+            results.count * halves
+        );
+        let (text, launch_file) =
+            (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
+        std::fs::write(&text, program).map_err(at(&text))?;
+        std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
+        Ok(Case {
+            name: name.to_owned(),
+            suite: Suite::Matrix,
+            kind: Kind::Compared,
+            value: super::WORTH,
+            launch_file,
+            labels: vec![("r".to_owned(), format!("{head} (probes of sums)"))],
+            parts: vec![(*head).to_owned()],
+        })
     }
-    let (blocks, (ty, halves)) = (probes.len(), fragments[0].elements());
-    let toml = format!(
-        "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
-         r = \"{ty}[{blocks},{LANES},{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\n\
-         grid = [{blocks}]\nblock = [{LANES}]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\"]\n",
-        fragments[0].count * halves
-    );
-    std::fs::write(&text, program).map_err(at(&text))?;
-    std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
-    Ok(Some(Case {
-        name: name.to_owned(),
-        suite: Suite::Matrix,
-        kind: Kind::Compared,
-        value: super::WORTH,
-        launch_file,
-        labels: vec![("r".to_owned(), format!("{head} (probes of sums)"))],
-        parts: vec![head.to_owned()],
-    }))
 }
 
 /// What results mean. The contents are those of the buffer `r`.

@@ -1,5 +1,4 @@
-//! Probes of sums for `wgmma`, which Simtlab does not run: their results are reported, and not
-//! compared.
+//! Probes of sums for `wgmma`.
 //!
 //! The rows of A come from registers; each of the four warps has the same ones, in the layout of
 //! `mma` of 16 rows. B lies in shared memory without swizzling, K-major: two core matrices of 8
@@ -8,14 +7,11 @@
 
 use std::path::Path;
 
-use inputs::bind::Pointer;
 use inputs::{Array, ElemType};
-use lab::run::BoundLaunch;
 
-use super::super::{Case, Kind, Suite, VerifyError, at};
+use super::super::{Case, Suite, VerifyError};
 use super::{Fragment, WORTH, sums};
-use crate::record::{Identity, RunRecord};
-use crate::request::Run;
+use crate::record::Identity;
 
 /// Threads of a block: four warps make a warpgroup.
 const THREADS: usize = 128;
@@ -51,29 +47,36 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
         return Ok(vec![Case::skipped(Suite::Matrix, "matrix-wgmma", WORTH, why)]);
     }
     let case = |(d, ab, k): (&str, &str, usize)| {
-        let name = format!("matrix-wgmma-{d}-{ab}");
-        let path = folder.join(format!("{name}.ptx"));
-        std::fs::write(&path, program(d, ab, k)).map_err(at(&path))?;
-        Ok(Case {
-            name,
-            suite: Suite::Matrix,
-            kind: Kind::DeviceOnly,
-            value: WORTH,
-            launch_file: path,
-            labels: Vec::new(),
-            parts: vec![head(d, ab, k)],
-        })
+        let (of_a_warp, fragments) = of_a_warp(d, ab, k);
+        let Some(product) = sums::product(&of_a_warp, &fragments) else { return Ok(None) };
+        let probes = sums::probes(&product);
+        let table = |bits: &[u64]| Array::from_bits(ElemType::U32, bits);
+        let launch = sums::ProbeLaunch {
+            head: &head(d, ab, k),
+            program: &program(d, ab, k),
+            blocks: probes.len(),
+            threads: THREADS,
+            tables: [
+                table(&sums::registers(&product, 1, &probes)),
+                table(&tiles_of_b(&product, &probes)),
+                table(&sums::registers(&product, 3, &probes)),
+            ],
+        };
+        launch.write(folder, &format!("matrix-wgmma-{d}-{ab}"), &fragments[0]).map(Some)
     };
-    FORMS.into_iter().map(case).collect()
+    FORMS.into_iter().filter_map(|form| case(form).transpose()).collect()
 }
 
 fn head(d: &str, ab: &str, k: usize) -> String {
     format!("wgmma.mma_async.sync.aligned.m64n8k{k}.{d}.{ab}.{ab}")
 }
 
-/// The form of a case.
-fn form(case: &Case) -> Option<(&'static str, &'static str, usize)> {
-    FORMS.into_iter().find(|&(d, ab, k)| case.parts.first() == Some(&head(d, ab, k)))
+/// The product of one warp of a case, as an `mma`: name and registers. `None` if it is a case of
+/// another instruction.
+pub(super) fn probed(case: &Case) -> Option<(String, [Fragment; 4])> {
+    let mut forms = FORMS.into_iter();
+    let form = forms.find(|&(d, ab, k)| case.parts.first() == Some(&head(d, ab, k)));
+    form.map(|(d, ab, k)| of_a_warp(d, ab, k))
 }
 
 /// The product of one warp as an `mma`: name and registers.
@@ -136,16 +139,11 @@ fn program(d: &str, ab: &str, k: usize) -> String {
 /// 16 bytes from bit 16 and from bit 32 on.
 const DISTANCES: u64 = 8 << 16 | 8 << 32;
 
-/// The run of a case.
-pub(in super::super) fn run(case: &Case) -> Result<Run, String> {
-    let unknown = || format!("{} is not a form of `wgmma` that is probed", case.parts.concat());
-    let (d, ab, k) = form(case).ok_or_else(unknown)?;
-    let (head, fragments) = of_a_warp(d, ab, k);
-    let product = sums::product(&head, &fragments).ok_or_else(unknown)?;
-    let probes = sums::probes(&product);
+/// Words of B in shared memory, probe by probe.
+fn tiles_of_b(product: &simt::matrix::Product, probes: &[sums::Probe]) -> Vec<u64> {
     let size = product.elements[2].bits() / 8;
     let mut tiles = Vec::with_capacity(WORDS * probes.len());
-    for probe in &probes {
+    for probe in probes {
         let mut bytes = Vec::with_capacity(4 * WORDS);
         for matrix in 0..2 {
             for place in 0..COLUMNS * ROW / size {
@@ -158,38 +156,5 @@ pub(in super::super) fn run(case: &Case) -> Result<Run, String> {
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
         tiles.extend(bytes.chunks(4).map(word));
     }
-    let table = |bits: &[u64]| Array::from_bits(ElemType::U32, bits);
-    let (ty, halves) = fragments[0].elements();
-    let ty = ElemType::from_name(ty).ok_or_else(unknown)?;
-    let shape = vec![probes.len() as u64, THREADS as u64, (fragments[0].count * halves) as u64];
-    let bytes = probes.len() * THREADS * fragments[0].count * 4;
-    let results = Array::new(ty, shape, vec![0; bytes]).map_err(|e| e.to_string())?;
-    let buffers = vec![
-        ("r".to_owned(), results),
-        ("t1".to_owned(), table(&sums::registers(&product, 1, &probes))),
-        ("t2".to_owned(), table(&tiles)),
-        ("t3".to_owned(), table(&sums::registers(&product, 3, &probes))),
-    ];
-    let pointers = buffers.iter().zip(0..);
-    let pointers =
-        pointers.map(|((name, _), n)| Pointer { offset: 8 * n, buffer: name.clone() }).collect();
-    let launch = BoundLaunch {
-        kernel: "k".to_owned(),
-        grid: [probes.len() as u64, 1, 1],
-        block: [THREADS as u64, 1, 1],
-        shared: 0,
-        params: vec![0; 8 * buffers.len()],
-        pointers,
-    };
-    let text = program(d, ab, k);
-    Ok(Run { target: case.name.clone(), text, buffers, orders: vec![launch] })
-}
-
-/// What the results tell of the sums of the device.
-pub(in super::super) fn notes(case: &Case, record: &RunRecord) -> Vec<String> {
-    let results = record.buffers.iter().find(|b| b.name == "r");
-    let Some(((d, ab, k), results)) = form(case).zip(results) else { return case.parts.clone() };
-    let (head, fragments) = of_a_warp(d, ab, k);
-    let told = sums::meaning(&head, &fragments, &results.contents);
-    case.parts.iter().cloned().chain(told).collect()
+    tiles
 }
