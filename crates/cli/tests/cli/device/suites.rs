@@ -383,6 +383,7 @@ fn sums_of_warp_groups_are_compared() {
         "  - device: added after terms 0 and 1 cancelled: 8-15; \
          ours: added after terms 0 and 1 cancelled: none\n",
         "  - infinity times 0: 0x7fffffff\n",
+        "  - 1 minus 1: 0x0\n",
     ] {
         assert!(report.text.contains(line), "{line}: {}", report.text);
     }

@@ -259,16 +259,14 @@ impl Product<'_> {
     /// Writes the case.
     fn write(&self, folder: &Path, name: &str, program: &str) -> Result<Case, VerifyError> {
         let fragments = self.fragments;
-        let (text, launch_file) =
-            (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
-        let mut buffers = String::new();
-        for (list, fragment) in fragments.iter().enumerate().skip(1) {
+        let mut tables = Vec::new();
+        for fragment in &fragments[1..] {
             let table = format!("{}-{}.npy", fragment.element, fragment.bytes());
             let path = folder.join(&table);
             if !path.exists() {
                 npy::save(&path, &rows(fragment)).map_err(at(&path))?;
             }
-            let _ = writeln!(buffers, "t{list} = \"@{table}\"");
+            tables.push(table);
         }
         // A dense product reads no metadata.
         let (table, codes) = self.metadata().unwrap_or(("metadata.npy", &[0x4]));
@@ -276,15 +274,49 @@ impl Product<'_> {
         if !path.exists() {
             npy::save(&path, &metadata(codes)).map_err(at(&path))?;
         }
-        let _ = writeln!(buffers, "t4 = \"@{table}\"");
-        let [results, ..] = fragments;
+        tables.push(table.to_owned());
+        let results = &fragments[0];
+        let launch = OneLaunch { program, tables, results, blocks: PRODUCTS, threads: 32 };
+        launch.write(folder, name, self.name(), self.name())
+    }
+}
+
+/// The launch of a case: of a kernel `k` that takes the results' buffer and those of the tables.
+struct OneLaunch<'a> {
+    program: &'a str,
+    /// Files of the tables, in the case's folder.
+    tables: Vec<String>,
+    /// What each thread stores.
+    results: &'a Fragment,
+    blocks: usize,
+    threads: usize,
+}
+
+impl OneLaunch<'_> {
+    /// Writes the case: its program and its launch file. `label` is what the results stand for,
+    /// `part` the instruction.
+    fn write(
+        &self,
+        folder: &Path,
+        name: &str,
+        label: String,
+        part: String,
+    ) -> Result<Case, VerifyError> {
+        let Self { program, tables, results, blocks, threads } = self;
+        let (mut buffers, mut args) = (String::new(), String::from("\"&r\""));
+        for (number, table) in (1..).zip(tables) {
+            let _ = writeln!(buffers, "t{number} = \"@{table}\"");
+            let _ = write!(args, ", \"&t{number}\"");
+        }
         let (ty, halves) = results.elements();
         let toml = format!(
             "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
-         r = \"{ty}[{PRODUCTS},32,{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\ngrid = [{PRODUCTS}]\n\
-         block = [32]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\", \"&t4\"]\n",
+             r = \"{ty}[{blocks},{threads},{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\n\
+             grid = [{blocks}]\nblock = [{threads}]\nargs = [{args}]\n",
             results.count * halves
         );
+        let (text, launch_file) =
+            (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
         std::fs::write(&text, program).map_err(at(&text))?;
         std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
         Ok(Case {
@@ -293,8 +325,8 @@ impl Product<'_> {
             kind: Kind::Compared,
             value: WORTH,
             launch_file,
-            labels: vec![("r".to_owned(), self.name())],
-            parts: vec![self.name()],
+            labels: vec![("r".to_owned(), label)],
+            parts: vec![part],
         })
     }
 }

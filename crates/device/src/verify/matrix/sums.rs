@@ -11,8 +11,8 @@ use std::path::Path;
 use inputs::{Array, ElemType, npy};
 use simt::matrix::{Element, LANES, Product, Role, Shape, Spread};
 
-use super::super::{Case, Kind, Suite, VerifyError, at};
-use super::Fragment;
+use super::super::{Case, VerifyError, at};
+use super::{Fragment, OneLaunch};
 
 /// A number of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -306,33 +306,16 @@ impl ProbeLaunch<'_> {
         name: &str,
         results: &Fragment,
     ) -> Result<Case, VerifyError> {
-        let Self { head, program, blocks, threads, tables } = self;
-        let mut buffers = String::new();
+        let Self { head, program, blocks, threads, ref tables } = *self;
+        let mut files = Vec::new();
         for (list, table) in (1..).zip(tables) {
-            let path = folder.join(format!("{name}-{list}.npy"));
+            let file = format!("{name}-{list}.npy");
+            let path = folder.join(&file);
             npy::save(&path, table).map_err(at(&path))?;
-            let _ = writeln!(buffers, "t{list} = \"@{name}-{list}.npy\"");
+            files.push(file);
         }
-        let (ty, halves) = results.elements();
-        let toml = format!(
-            "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
-             r = \"{ty}[{blocks},{threads},{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\n\
-             grid = [{blocks}]\nblock = [{threads}]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\"]\n",
-            results.count * halves
-        );
-        let (text, launch_file) =
-            (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
-        std::fs::write(&text, program).map_err(at(&text))?;
-        std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
-        Ok(Case {
-            name: name.to_owned(),
-            suite: Suite::Matrix,
-            kind: Kind::Compared,
-            value: super::WORTH,
-            launch_file,
-            labels: vec![("r".to_owned(), format!("{head} (probes of sums)"))],
-            parts: vec![(*head).to_owned()],
-        })
+        let launch = OneLaunch { program, tables: files, results, blocks, threads };
+        launch.write(folder, name, format!("{head} (probes of sums)"), head.to_owned())
     }
 }
 
